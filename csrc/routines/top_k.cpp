@@ -1,0 +1,141 @@
+// The k largest elements of rows, largest first, equal ones by index (signature in README.md).
+//
+// Order: the total order of bit patterns, so +NaN > +inf > ... > +0 > -0 > ... > -NaN.
+// Short rows and large k are sorted; otherwise one pass keeps a pool of candidates, and all that is not above the
+// k-th best so far is skipped by whole blocks of vectors.
+#include <algorithm>
+
+#include "families.h"
+#include "radix.h"
+#include "routines.h"
+#include "vector_target.h"
+
+namespace jitney {
+
+namespace {
+
+namespace any_cpu {
+constexpr int kVectorBytes = 16;
+#include "top_k_kernels.h"
+}  // namespace any_cpu
+
+#if defined(__x86_64__)
+JITNEY_BEGIN_TARGET_AVX2
+namespace avx2 {
+constexpr int kVectorBytes = 32;
+#include "top_k_kernels.h"
+}  // namespace avx2
+JITNEY_END_TARGET
+
+JITNEY_BEGIN_TARGET_AVX512
+namespace avx512 {
+constexpr int kVectorBytes = 64;
+#include "top_k_kernels.h"
+}  // namespace avx512
+JITNEY_END_TARGET
+#endif
+
+template <class U>
+struct Candidate {
+  U key;
+  int64_t index;
+};
+
+// In order of rank.
+template <class T, class Emit>
+void sort_whole_row(const UInt<T>* in, int64_t n, int64_t k, char* work, Emit emit) {
+  using U = UInt<T>;
+  using C = Candidate<U>;
+  C *a = reinterpret_cast<C*>(work), *b = a + n;
+  constexpr int kBits = Order<T>::kBits == 1 ? 8 : Order<T>::kBits;
+  stable_radix_sort<kBits, C>(
+      n, [](const C& c) JITNEY_INLINE { return c.key; },
+      [=](int64_t i) JITNEY_INLINE { return C{static_cast<U>(~Order<T>::key(in[i])), i}; },
+      [=](int64_t rank, const C& c) JITNEY_INLINE {
+        if (rank < k) emit(rank, c.index);
+      },
+      a, b);
+}
+
+template <class T, template <class> class Filter, class Emit>
+void select_from_row(const UInt<T>* in, int64_t n, int64_t k, char* work, Emit emit) {
+  using U = UInt<T>;
+  using S = std::make_signed_t<U>;
+  using C = Candidate<U>;
+  C* pool = reinterpret_cast<C*>(work);
+  auto better = [](const C& a, const C& b) { return a.key != b.key ? a.key > b.key : a.index < b.index; };
+  int64_t room = 3 * k + 64, size = 0;
+  U limit = 0;  // key of the k-th best so far; later elements must be above it
+  bool limited = false;
+  auto prune = [&] {
+    std::nth_element(pool, pool + k - 1, pool + size, better);
+    limit = pool[k - 1].key;
+    size = k;
+    limited = true;
+  };
+  auto consider = [&](int64_t i) {
+    U key = Order<T>::key(in[i]);
+    if (limited && key <= limit) return;
+    pool[size++] = {key, i};
+    if (size == room) prune();
+  };
+  constexpr int64_t kBlock = Filter<T>::kBlock;
+  int64_t i = 0;
+  while (i < n) {
+    if (limited) {
+      i = Filter<T>::next(in, i, n, static_cast<S>(limit ^ Order<T>::kSign));
+      if (size > k + 32) {  // a tighter limit skips more
+        prune();
+        continue;
+      }
+    }
+    for (int64_t end = std::min(n, i + kBlock); i < end; ++i) consider(i);
+  }
+  std::sort(pool, pool + size, better);
+  for (int64_t r = 0; r < k; ++r) emit(r, pool[r].index);
+}
+
+// ptrs [in, values, indices, work], params [n, k, rows_per_piece, index_bytes]
+template <class T, template <class> class Filter>
+struct TopKOf {
+  using U = UInt<T>;
+  static void run(void* const* ptrs, const int64_t* params, int64_t lo, int64_t hi) {
+    int64_t n = params[0], k = params[1];
+    int64_t bytes = (2 * n * 16 + 63) / 64 * 64;
+    char* work = static_cast<char*>(ptrs[3]) + (params[2] > 0 ? lo / params[2] : 0) * bytes;
+    for (int64_t row = lo; row < hi && k > 0; ++row) {
+      const U* in = static_cast<const U*>(ptrs[0]) + row * n;
+      U* values = static_cast<U*>(ptrs[1]) + row * k;
+      auto emit = [&](int64_t rank, int64_t index) {
+        values[rank] = in[index];
+        if (params[3] == 8) static_cast<int64_t*>(ptrs[2])[row * k + rank] = index;
+        else static_cast<int32_t*>(ptrs[2])[row * k + rank] = static_cast<int32_t>(index);
+      };
+      if (n < 512 || k > n / 8) sort_whole_row<T>(in, n, k, work, emit);
+      else select_from_row<T, Filter>(in, n, k, work, emit);
+    }
+  }
+};
+
+template <template <class> class Filter>
+struct Width {
+  template <class T>
+  struct TopK : TopKOf<T, Filter> {};
+  static void add() {
+    add_family<TopK>("top_k", Floats{});
+    add_family<TopK>("top_k", Integers{});
+    add_family<TopK>("top_k", TypeList<bool>{});
+  }
+};
+
+}  // namespace
+
+void add_top_k_routines() {
+#if defined(__x86_64__)
+  if (cpu_level() == 2) return Width<avx512::Filter>::add();
+  if (cpu_level() == 1) return Width<avx2::Filter>::add();
+#endif
+  Width<any_cpu::Filter>::add();
+}
+
+}  // namespace jitney
