@@ -1,0 +1,81 @@
+"""Primitives applied to concrete values: one-primitive programs through the same compiler.
+
+In: a primitive, concrete arguments, parameters. Out: Arrays. The program is kept per (primitive,
+avals, parameters, mode); there is no second execution engine.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections import OrderedDict
+from typing import Any
+
+import numpy as np
+
+from jitney import _native
+from jitney.api.compile import Runnable, make_runnable
+from jitney.api.jit import when_clearing
+from jitney.base import config, debug, dtypes
+from jitney.core.avals import get_aval
+from jitney.core.calls import jit_p
+from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
+from jitney.core.primitive import Primitive
+
+_LIMIT = 4096
+_programs: OrderedDict[tuple, Runnable] = OrderedDict()
+_of_closed: weakref.WeakKeyDictionary[ClosedJaxpr, Runnable] = weakref.WeakKeyDictionary()
+
+
+def evaluate(primitive: Primitive, args: tuple, params: dict) -> Any:
+    """The value (or list of values) of a primitive on concrete arguments."""
+    avals = tuple([get_aval(x) for x in args])
+    outs = _runnable(primitive, avals, params).run(args, avals)
+    if config.debug_nans.value or config.debug_infs.value:
+        _check(outs, primitive)
+    return outs if primitive.multiple_results else outs[0]
+
+
+def _runnable(primitive: Primitive, avals: tuple, params: dict) -> Runnable:
+    if primitive is jit_p:
+        return _runnable_of_closed(params["jaxpr"], params["name"])
+    try:
+        key = (primitive, avals, tuple(params.items()), _native.config_id())
+        found = _programs.get(key)
+    except TypeError:
+        return _compile(primitive, avals, params)
+    if found is None:
+        found = _programs[key] = _compile(primitive, avals, params)
+        if len(_programs) > _LIMIT:
+            _programs.popitem(last=False)
+    return found
+
+
+def _runnable_of_closed(closed: ClosedJaxpr, name: str) -> Runnable:
+    found = _of_closed.get(closed)
+    if found is None:
+        found = _of_closed[closed] = make_runnable(closed, name)
+    return found
+
+
+def _compile(primitive: Primitive, avals: tuple, params: dict) -> Runnable:
+    debug.count("eager_compiles")
+    outs = primitive.abstract_eval(*avals, **params)
+    outs = list(outs) if primitive.multiple_results else [outs]
+    invars, outvars = [Var(a) for a in avals], [Var(a) for a in outs]
+    eqn = JaxprEqn(primitive, invars, outvars, params, None, primitive.effects(avals, params))
+    return make_runnable(ClosedJaxpr(Jaxpr((), invars, outvars, [eqn])), primitive.name)
+
+
+def _check(outs: list, primitive: Primitive) -> None:
+    for out in outs:
+        if not dtypes.is_inexact(out.dtype):
+            continue
+        value = _native.numpy_view(out)
+        if config.debug_nans.value and np.isnan(value).any():
+            raise FloatingPointError(f"invalid value (nan) encountered in {primitive.name}")
+        if config.debug_infs.value and np.isinf(value).any():
+            raise FloatingPointError(f"invalid value (inf) encountered in {primitive.name}")
+
+
+when_clearing(_programs.clear)
+when_clearing(_of_closed.clear)

@@ -1,0 +1,108 @@
+"""Finds out what this processor is, without importing llvmlite.
+
+Out: a `CpuTarget`. On Linux the flags come from /proc/cpuinfo, so that a process whose kernels are
+all cached never pays for LLVM; elsewhere llvmlite is asked once. `JITNEY_TARGET` (x86-64,
+x86-64-v3 or x86-64-v4) restricts the instruction set, for portable caches and for tests.
+"""
+
+import functools
+import os
+import platform
+
+from ..ir.target import CpuTarget
+
+_LEVELS = {
+    "x86-64": "",
+    "x86-64-v3": "+avx,+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe,+sse4.1,+sse4.2,+ssse3,+popcnt",
+    "x86-64-v4": "+avx,+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe,+sse4.1,+sse4.2,+ssse3,+popcnt,"
+    "+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl",
+}
+_EXTRA = {
+    "avx512_bf16": "+avx512bf16",
+    "avx512_vnni": "+avx512vnni",
+    "avx512vbmi": "+avx512vbmi",
+    "avx512_vpopcntdq": "+avx512vpopcntdq",
+}
+_V3 = {"avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "movbe", "sse4_1", "sse4_2", "ssse3", "popcnt"}
+_V4 = {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
+
+
+@functools.cache
+def host_target() -> CpuTarget:
+    """The target kernels are compiled for."""
+    asked = os.environ.get("JITNEY_TARGET")
+    if platform.machine() not in ("x86_64", "AMD64"):
+        return _target_from_llvm()
+    flags = _cpu_flags()
+    level = asked or (
+        "x86-64-v4" if flags >= _V3 | _V4 else "x86-64-v3" if flags >= _V3 else "x86-64"
+    )
+    if level not in _LEVELS:
+        raise ValueError(f"JITNEY_TARGET={level!r}: expected one of {', '.join(_LEVELS)}")
+    extra = [feature for flag, feature in _EXTRA.items() if flag in flags]
+    features = _LEVELS[level]
+    if level == "x86-64-v4" and not asked and extra:
+        features += "," + ",".join(extra)
+    return target_of_level(level, features)
+
+
+def target_of_level(level: str, features: str | None = None) -> CpuTarget:
+    """The target of one x86-64 level.
+
+    >>> target_of_level("x86-64-v3").vector_bits
+    256
+    """
+    features = _LEVELS[level] if features is None else features
+    bits = {"x86-64": 128, "x86-64-v3": 256, "x86-64-v4": 512}[level]
+    return CpuTarget(
+        cpu=level,
+        features=features,
+        vector_bits=bits,
+        avx512=bits == 512,
+        avx2=bits >= 256,
+        fma=bits >= 256,
+        avx512_bf16="avx512bf16" in features,
+        avx512_vnni="avx512vnni" in features,
+        triple=_triple(),
+    )
+
+
+def _triple() -> str:
+    system = platform.system()
+    arch = "x86_64" if platform.machine() in ("x86_64", "AMD64") else platform.machine()
+    return {"Darwin": f"{arch}-apple-darwin", "Windows": f"{arch}-pc-windows-msvc"}.get(
+        system, f"{arch}-unknown-linux-gnu"
+    )
+
+
+def _cpu_flags() -> frozenset:
+    try:
+        with open("/proc/cpuinfo") as file:
+            for line in file:
+                if line.startswith("flags"):
+                    return frozenset(line.split(":", 1)[1].split())
+    except OSError:
+        pass
+    return _flags_from_llvm()
+
+
+def _flags_from_llvm() -> frozenset:
+    import llvmlite.binding as llvm
+
+    names = {"sse4.1": "sse4_1", "sse4.2": "sse4_2", "bmi": "bmi1"}
+    found = llvm.get_host_cpu_features()
+    return frozenset(names.get(k, k) for k, on in found.items() if on)
+
+
+def _target_from_llvm() -> CpuTarget:
+    import llvmlite.binding as llvm
+
+    features = llvm.get_host_cpu_features().flatten()
+    return CpuTarget(
+        arch=platform.machine(),
+        cpu=llvm.get_host_cpu_name(),
+        features=features,
+        vector_bits=128,
+        fma=True,
+        triple=llvm.get_default_triple(),
+    )

@@ -1,0 +1,118 @@
+"""LLVM IR text -> object code: the only file that imports llvmlite.
+
+In: module text and a target. Out: the bytes of a relocatable object. Three calls of LLVM are used
+(parse, target machine, emit object) through a handle of our own on llvmlite's shared library, with
+one context and target machine a thread: llvmlite's own wrappers take a global lock, this does not,
+so independent kernels compile in parallel. No pass pipeline runs: it was measured to gain nothing
+on this code.
+"""
+
+import ctypes
+import os
+import threading
+
+from ..ir.target import CpuTarget
+
+_local = threading.local()
+_library = None
+_lock = threading.Lock()
+
+
+def _new_lock() -> None:
+    """A child process must not inherit a lock that a thread of its parent held."""
+    global _lock
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_new_lock)
+
+
+class CompileError(RuntimeError):
+    """LLVM refused a module (always a fault of the code generator: please report it)."""
+
+
+def _load():
+    global _library
+    with _lock:
+        if _library is not None:
+            return _library
+        import llvmlite.binding as llvm
+        from llvmlite.binding import ffi
+
+        for start in ("initialize_native_target", "initialize_native_asmprinter"):
+            getattr(llvm, start)()
+        lib = ctypes.CDLL(ffi.lib._name)
+        pointer, text = ctypes.c_void_p, ctypes.c_char_p
+        signatures = {
+            "LLVMPY_ContextCreate": (pointer, []),
+            "LLVMPY_ContextDispose": (None, [pointer]),
+            "LLVMPY_ParseAssembly": (pointer, [pointer, text, ctypes.POINTER(text)]),
+            "LLVMPY_DisposeModule": (None, [pointer]),
+            "LLVMPY_TargetMachineEmitToMemory": (
+                pointer, [pointer, pointer, ctypes.c_int, ctypes.POINTER(text)],
+            ),
+            "LLVMPY_GetBufferStart": (pointer, [pointer]),
+            "LLVMPY_GetBufferSize": (ctypes.c_size_t, [pointer]),
+            "LLVMPY_DisposeMemoryBuffer": (None, [pointer]),
+        }  # fmt: skip
+        for name, (result, arguments) in signatures.items():
+            function = getattr(lib, name)
+            function.restype, function.argtypes = result, arguments
+        _library = lib
+        return lib
+
+
+def _machine(target: CpuTarget, level: int):
+    """This thread's target machine."""
+    machines = getattr(_local, "machines", None)
+    if machines is None:
+        machines = _local.machines = {}
+    found = machines.get((target, level))
+    if found is None:
+        import llvmlite.binding as llvm
+
+        machine = llvm.Target.from_triple(target.triple).create_target_machine(
+            cpu=target.cpu, features=target.features, opt=level, reloc="pic", codemodel="small"
+        )
+        found = machines[target, level] = (machine, ctypes.cast(machine._ptr, ctypes.c_void_p))
+    return found[1]
+
+
+def compile_object(text: str, target: CpuTarget, level: int = 2) -> bytes:
+    """The object code of a module."""
+    return _emit(text, target, level, 1)
+
+
+def assembly_of(text: str, target: CpuTarget, level: int = 2) -> str:
+    """The assembly of a module, for people."""
+    return _emit(text, target, level, 0).decode()
+
+
+def _emit(text, target, level, kind) -> bytes:
+    lib = _library or _load()
+    machine = _machine(target, level)
+    error = ctypes.c_char_p()
+    context = lib.LLVMPY_ContextCreate()
+    try:
+        module = lib.LLVMPY_ParseAssembly(context, text.encode(), ctypes.byref(error))
+        if not module:
+            raise CompileError(f"LLVM could not parse a kernel: {_message(error)}")
+        try:
+            buffer = lib.LLVMPY_TargetMachineEmitToMemory(
+                machine, module, kind, ctypes.byref(error)
+            )
+            if not buffer:
+                raise CompileError(f"LLVM could not compile a kernel: {_message(error)}")
+            start, size = lib.LLVMPY_GetBufferStart(buffer), lib.LLVMPY_GetBufferSize(buffer)
+            result = ctypes.string_at(start, size)
+            lib.LLVMPY_DisposeMemoryBuffer(buffer)
+            return result
+        finally:
+            lib.LLVMPY_DisposeModule(module)
+    finally:
+        lib.LLVMPY_ContextDispose(context)
+
+
+def _message(error) -> str:
+    return error.value.decode(errors="replace").strip() if error.value else "no message"

@@ -1,0 +1,273 @@
+"""`plan_contraction`: which schedule a contraction gets, and its sizes.
+
+In: a `ContractionShape` and a `CpuTarget`. Out: a `ContractionPlan`. Only small things enter the
+kernel's key (element types, tile, which strides are 1); everything else is a parameter.
+Invariant: the blocks along k depend on k alone, so results do not depend on threads or pieces.
+
+    few rows or columns (<= 16), contiguous along k          dot
+    up to 8 rows, lines of b contiguous, b large             axpy (one row: always)
+    everything else                                          register tile
+        reads a in place if contiguous along k, b if contiguous along n and small; else packs
+
+Thresholds are sizes of caches or were measured (see the comment at each).
+"""
+
+from ...ir.types import kind_of, nbytes_of
+from .elements import elements_of
+from .shape import ContractionKernel, ContractionPlan, ContractionShape, ContractionStep, Epilogue
+from .skinny import PARAMETERS as SKINNY_PARAMETERS
+from .skinny import AxpySchedule, DotSchedule
+from .tiled import COLUMN_GROUP, TiledSchedule
+from .tiled import PARAMETERS as TILED_PARAMETERS
+
+IN_PLACE_DEPTH = 512  # words along k of one block: a panel of b is then 128 KiB, well within L2
+PACKED_DEPTH = 128  # the same when rows of a are packed beside it (measured: 256 loses 3 to 6 %)
+ROW_PAD = 16  # words between packed rows, against addresses that are equal modulo 4 KiB
+IN_PLACE_BYTES = 40 << 10  # about the first cache
+PIECE_FLOPS = 2 << 20  # about 10 us: less is not worth another thread
+PIECE_BYTES = 256 << 10  # the same for kernels that are limited by memory
+DOT_ROWS = 16
+AXPY_ROWS = 8
+LARGE_MATRIX = 128 << 10  # below this the tile reads a matrix fast enough for several rows
+SUMS_BYTES = 64 << 10
+
+
+def plan_contraction(
+    shape: ContractionShape, target, num_threads_hint: int = 1, epilogue: Epilogue | None = None
+) -> ContractionPlan:
+    """The steps that compute `shape` on `target`."""
+    if min(shape.batch, shape.m, shape.n) == 0:
+        return ContractionPlan((), 0, 0)
+    _check(shape)
+    for candidate, swapped in ((shape, False), (shape.transposed(), True)):
+        plan = _plan_skinny(candidate, target, num_threads_hint, epilogue, swapped)
+        if plan is not None:
+            return plan
+    swapped = _wants_swap(shape)
+    if swapped:
+        shape = shape.transposed()
+    return _plan_tiled(shape, target, num_threads_hint, epilogue, swapped)
+
+
+def _check(shape) -> None:
+    for code in (shape.dtype_in, shape.dtype_acc, shape.dtype_out):
+        nbytes_of(code)  # KeyError for an unknown code
+    if kind_of(shape.dtype_in) == "f" and kind_of(shape.dtype_acc) != "f":
+        raise NotImplementedError(
+            f"contraction of {shape.dtype_in} with {shape.dtype_acc} sums is not supported"
+        )
+
+
+def _wants_swap(shape) -> bool:
+    """Vectors run along the axis in which c is contiguous; if it is in neither, along n."""
+    return shape.c[2] != 1 and shape.n > 1 and (shape.c[1] == 1 or shape.m == 1)
+
+
+# ---- few rows ---------------------------------------------------------------------------------
+
+
+def _plan_skinny(shape, target, threads, epilogue, swapped):
+    m, n, k = shape.m, shape.n, shape.k
+    elements = elements_of(shape.dtype_in, shape.dtype_acc, shape.dtype_out, target, pairs=False)
+    lanes = elements.lanes(target)
+    if m > DOT_ROWS or m > n:
+        return None
+    is_large = n * k * nbytes_of(shape.dtype_in) >= LARGE_MATRIX
+    two_level = shape.inner_batch > 1
+    # adding up a vector's lanes costs some 10 multiply-adds: short sums go to the tile
+    if shape.b[1] == 1 and k >= 4 * lanes and (m == 1 or is_large):
+        rows = 1 if m == 1 else 2 if m == 2 or not target.avx512 else 4
+        unroll = 2 if rows == 1 else 1
+        schedule = DotSchedule(
+            elements, lanes, rows, 4, unroll, shape.a[2] != 1, shape.c[2] == 1, swapped, two_level
+        )
+    elif shape.b[2] == shape.c[2] == 1 and n >= lanes and (m == 1 or (m <= AXPY_ROWS and is_large)):
+        rows = 1 if m == 1 else 2 if m == 2 else 4 if m <= 4 else 8
+        lines = {1: 8, 2: 8, 4: 4, 8: 4} if target.avx512 else {1: 8, 2: 4, 4: 2, 8: 1}
+        sums = "c" if elements.result_type == elements.acc_type else "workspace"
+        schedule = AxpySchedule(elements, lanes, rows, lines[rows], sums, swapped, two_level)
+    else:
+        return None
+    return _skinny_plan(schedule, shape, target, threads, epilogue)
+
+
+def _skinny_plan(schedule, shape, target, threads, epilogue):
+    m, n, k, batch = shape.m, shape.n, shape.k, shape.batch
+    lanes, elements = schedule.lanes, schedule.elements
+    matrix = max(1, n * k * nbytes_of(shape.dtype_in))
+    is_dot = isinstance(schedule, DotSchedule)
+    wanted = 1
+    if threads > 1:
+        wanted = max(1, min(batch * matrix // PIECE_BYTES, 2 * threads))
+    # lines of less than 2 KiB lose bandwidth; sums beyond 64 KiB leave the nearer caches
+    least = schedule.columns if is_dot else 2048 // nbytes_of(shape.dtype_in)
+    most = n if is_dot else SUMS_BYTES // (nbytes_of(elements.acc) * schedule.rows)
+    parts = -(-wanted // batch)
+    block = min(max(_round_up(-(-n // parts), 8 * lanes), least), _round_up(most, 8 * lanes))
+    column_pieces = -(-n // block)
+    group = -(-batch // wanted)
+    piece_bytes, pitch = 0, 0
+    if is_dot and schedule.packs_a:
+        pitch = _round_up(k, lanes)
+        piece_bytes = _round_up(m * pitch * nbytes_of(elements.packed), 64)
+    elif not is_dot and schedule.sums == "workspace":
+        pitch = _round_up(block, lanes)
+        piece_bytes = _round_up(m * pitch * nbytes_of(elements.acc), 64)
+    values = _strides(shape) | {
+        "m": m, "n": n, "k": k, "batch": batch, "inner": shape.inner_batch, "group": group,
+        "column_block": block, "column_pieces": column_pieces, "piece_bytes": piece_bytes,
+        "pitch": pitch,
+    }  # fmt: skip
+    extent = -(-batch // group) * column_pieces
+    return _one_step(
+        schedule, values, SKINNY_PARAMETERS, extent, piece_bytes, shape, target, epilogue
+    )
+
+
+# ---- the tile -----------------------------------------------------------------------------------
+
+
+def _tile_of(lanes, m, n, registers) -> tuple[int, int, int]:
+    """(rows, vectors, tail rows); tail rows 0 when one group of vectors holds all columns."""
+    many = registers >= 32
+    vectors = -(-n // lanes)
+    if vectors > (3 if many else 2):
+        rows, vectors, tail = (4, 4, 8) if many else (4, 3, 8)
+        return rows, vectors, 4 if m <= 4 else tail
+    rows = {1: 8, 2: 8, 3: 4}[vectors] if many else {1: 8, 2: 4}[vectors]
+    return (4 if m <= 4 else rows), vectors, 0
+
+
+def _plan_tiled(shape, target, threads, epilogue, swapped):
+    m, n, k, batch = shape.m, shape.n, shape.k, shape.batch
+    pairs = min(m, n, k) >= 32
+    elements = elements_of(shape.dtype_in, shape.dtype_acc, shape.dtype_out, target, pairs)
+    lanes = elements.lanes(target)
+    rows, vectors, tail = _tile_of(lanes, m, n, 32 if target.avx512 else 16)
+    a, a_unit = _a_operand(shape, elements)
+    b = _b_operand(shape, target, elements)
+    depth = (IN_PLACE_DEPTH if a == "rows" else PACKED_DEPTH) * elements.group
+    blocked = k > depth and (a != "rows" or b != "columns")
+    k_block = _even(k, depth, elements.group * 8) if blocked else max(k, 1)
+    c_unit = shape.c[2] == 1 or n == 1
+    in_c = not blocked or (c_unit and elements.result_type == elements.acc_type)
+    schedule = TiledSchedule(
+        elements, lanes, rows, vectors, tail, a, a_unit, b, c_unit, blocked,
+        "c" if in_c else "workspace", PACKED_DEPTH + ROW_PAD if a in ("k", "any") else 0,
+        swapped, shape.inner_batch > 1,
+    )  # fmt: skip
+    sizes = _pieces(shape, schedule, threads)
+    values = _strides(shape) | sizes
+    values |= {"m": m, "n": n, "k": k, "batch": batch, "k_block": k_block}
+    values["inner"] = shape.inner_batch
+    row_pieces, column_pieces = -(-m // sizes["row_span"]), -(-n // sizes["column_span"])
+    values |= {"row_pieces": row_pieces, "column_pieces": column_pieces}
+    values |= _rooms(schedule, min(sizes["row_block"], m), min(sizes["column_block"], n), k_block)
+    extent = -(-batch // sizes["group"]) * row_pieces * column_pieces
+    return _one_step(
+        schedule, values, TILED_PARAMETERS, extent, values["piece_bytes"], shape, target, epilogue
+    )
+
+
+def _a_operand(shape, elements) -> tuple[str, bool]:
+    """(how a is read, whether its rows are contiguous)."""
+    in_k, in_m = shape.a[2] == 1 or shape.k == 1, shape.a[1] == 1
+    if elements.is_native and in_k:
+        return "rows", True  # also for the largest: packing was measured to lose 4 %
+    if elements.is_native and not in_m and shape.m * shape.k <= 1024:
+        return "rows", False
+    return ("k" if in_k else "m" if in_m else "any"), in_k
+
+
+def _b_operand(shape, target, elements) -> str:
+    in_n, in_k = shape.b[2] == 1 or shape.n == 1, shape.b[1] == 1
+    nbytes = shape.n * shape.k * elements.word_bytes
+    has_masks = target.avx512 or target.avx2 or shape.n % elements.lanes(target) == 0
+    # a panel re-read from a few cache sets costs more than its packing from about 48 rows on
+    in_place = nbytes <= IN_PLACE_BYTES or (shape.m < 48 and nbytes <= 6 * IN_PLACE_BYTES)
+    if elements.is_native and in_n and has_masks and in_place:
+        return "columns"
+    return "n" if in_n else "k" if in_k else "any"
+
+
+def _pieces(shape, schedule, threads) -> dict:
+    """Spans of one piece and the blocks inside it.
+
+    Splitting columns first packs each column of b once; packed rows of a want long rows of blocks.
+    """
+    m, n, batch = shape.m, shape.n, shape.batch
+    wanted = 1
+    if threads > 1:
+        wanted = max(1, min(shape.flops // PIECE_FLOPS, 4 * threads))
+    parts = -(-wanted // batch)
+    width = schedule.vectors * schedule.lanes if schedule.tail_rows else n
+    if schedule.b == "columns":
+        row_span = max(_even(m, -(-m // parts), COLUMN_GROUP), 2 * COLUMN_GROUP)
+        column_parts = -(-parts // -(-m // row_span))
+        column_span = max(_even(n, -(-n // column_parts), width), 2 * width)
+    else:
+        least = 2 * width if schedule.a == "rows" else 4 * width
+        column_span = max(_even(n, -(-n // parts), width), least)
+        row_parts = -(-parts // -(-n // column_span))
+        row_span = max(_even(m, -(-m // row_parts), COLUMN_GROUP), 256)
+    most_rows, most_columns = 1024, 512 if schedule.a == "rows" else 1024
+    row_block = row_span if not schedule.packs else _even(min(row_span, m), most_rows, COLUMN_GROUP)
+    column_block = column_span
+    if schedule.packs and schedule.tail_rows:
+        column_block = _even(min(column_span, n), most_columns, width)
+    return {
+        "group": -(-batch // wanted), "row_span": row_span, "column_span": column_span,
+        "row_block": row_block, "column_block": column_block,
+    }  # fmt: skip
+
+
+def _even(k, most, multiple) -> int:
+    """The smallest multiple that needs no more blocks than `most` does."""
+    blocks = -(-k // most)
+    return _round_up(-(-k // blocks), multiple)
+
+
+def _rooms(schedule, rows, columns, depth) -> dict:
+    """Where a piece's packed a, packed b and waiting sums are in its part of the workspace."""
+    elements, lanes = schedule.elements, schedule.lanes
+    words = -(-depth // elements.group)
+    padded_rows = _round_up(rows, COLUMN_GROUP)
+    padded_columns = _round_up(columns, lanes) + (schedule.vectors - 1) * lanes
+    a_bytes = {"rows": 0, "m": padded_rows * words}.get(schedule.a, padded_rows * schedule.pitch)
+    b_bytes = 0 if schedule.b == "columns" else padded_columns * words
+    pitch, sums = 0, 0
+    if schedule.blocked and schedule.sums == "workspace":
+        pitch = padded_columns
+        sums = padded_rows * pitch * nbytes_of(elements.acc)
+    a_bytes = _round_up(a_bytes * elements.word_bytes, 64)
+    b_bytes = _round_up(b_bytes * elements.word_bytes, 64)
+    return {
+        "b_offset": a_bytes,
+        "sum_offset": a_bytes + b_bytes,
+        "sum_pitch": pitch,
+        "piece_bytes": a_bytes + b_bytes + _round_up(sums, 64),
+    }
+
+
+# ---- both ---------------------------------------------------------------------------------------
+
+
+def _strides(shape) -> dict:
+    (ab, am, ak), (bb, bk, bn), (cb, cm, cn) = shape.a, shape.b, shape.c
+    ia, ib, ic = shape.inner_strides
+    return {
+        "a_batch": ab, "a_inner": ia, "a_m": am, "a_k": ak, "b_batch": bb, "b_inner": ib, "b_k": bk,
+        "b_n": bn, "c_batch": cb, "c_inner": ic, "c_m": cm, "c_n": cn,
+    }  # fmt: skip
+
+
+def _one_step(schedule, values, names, extent, piece_bytes, shape, target, epilogue):
+    params = tuple(values[name] for name in names)
+    if epilogue is not None:
+        params += epilogue.params
+    step = ContractionStep(ContractionKernel(schedule, target, epilogue), params, extent, 1)
+    return ContractionPlan((step,), extent * piece_bytes, shape.flops)
+
+
+def _round_up(value: int, multiple: int) -> int:
+    return -(-value // multiple) * multiple

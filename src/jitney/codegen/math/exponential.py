@@ -1,0 +1,142 @@
+"""exp, exp2, expm1, the hyperbolic functions and the logistic function.
+
+In: float or double `Value`s. Out: results within 2 ulp, denormals kept, infinities and NaN right.
+All reduce x = n log 2 + r with |r| <= log(2)/2 and evaluate a polynomial in r.
+"""
+
+from .forms import (
+    LN2_NEAREST,
+    LOG2_E,
+    SUFFIX,
+    fast_two_sum,
+    has_avx512_form,
+    integer_like,
+    piecewise,
+    polynomial,
+    power_of_two,
+    round_with_magic,
+    scale_by_power,
+)
+
+_EXP_RANGE = {"float": (-110.0, 100.0), "double": (-760.0, 720.0)}
+_EXPM1_RANGE = {"float": (-20.0, 89.0), "double": (-40.0, 710.0)}
+
+
+def reduce_exponent(e, x):
+    """(n, bits of n, r): x = n log 2 + r."""
+    n, bits = round_with_magic(e, x, LOG2_E)
+    high, low = LN2_NEAREST[x.type]
+    r = e.fma(n, e.like(x, -high), x)
+    return n, bits, e.fma(n, e.like(x, -low), r)
+
+
+def exp_fraction(e, r, name="exp"):
+    """exp(r) - 1 for |r| <= log(2)/2, good to an ulp of exp(r)."""
+    q = polynomial(e, r, f"{name}_{SUFFIX[r.type]}")
+    return e.fma(q, e.fmul(r, r), r)
+
+
+def exp(e, x):
+    """e^x."""
+    n, _, r = reduce_exponent(e, e.clamp_fast(_EXP_RANGE[x.type][0], x, _EXP_RANGE[x.type][1]))
+    return scale_by_power(e, e.fadd(exp_fraction(e, r), e.like(x, 1.0)), n)
+
+
+def exp_normal(e, x):
+    """e^x where the result is known to be a normal number."""
+    _, bits, r = reduce_exponent(e, x)
+    scale = power_of_two(e, bits, x.type)
+    return e.fma(exp_fraction(e, r), scale, scale)
+
+
+def exp2(e, x):
+    """2^x."""
+    low, high = {"float": (-152.0, 130.0), "double": (-1080.0, 1030.0)}[x.type]
+    x = e.clamp_fast(low, x, high)
+    n, _ = round_with_magic(e, x, 1.0)
+    r = e.fsub(x, n)
+    p = e.fma(polynomial(e, r, f"exp2_{SUFFIX[x.type]}"), r, e.like(x, 1.0))
+    return scale_by_power(e, p, n)
+
+
+def expm1(e, x):
+    """e^x - 1, also for tiny x."""
+    low, high = _EXPM1_RANGE[x.type]
+    _, bits, r = reduce_exponent(e, e.clamp_fast(low, x, high))
+    p = exp_fraction(e, r, "expm1")
+    # 2 * (2^(n-1) p + (2^(n-1) - 1/2)): n-1 so that the largest results do not overflow early
+    scale = power_of_two(e, e.sub(bits, integer_like(e, bits, 1)), x.type)
+    half = e.fma(p, scale, e.fsub(scale, e.like(x, 0.5)))
+    result = e.fadd(half, half)
+    return e.select(e.fcmp("oeq", x, e.like(x, 0.0)), x, result)
+
+
+def _half_exp_parts(e, a):
+    """(h, l): h + l = exp(a)/2 nearly, a >= 0; h overflows where exp(a)/2 does."""
+    top = {"float": 95.0, "double": 715.0}[a.type]
+    n, _, r = reduce_exponent(e, e.fast_min(e.like(a, top), a))
+    q = e.fmul(polynomial(e, r, f"expm1_{SUFFIX[a.type]}"), e.fmul(r, r))
+    high, low = fast_two_sum(e, e.like(a, 1.0), r)
+    p = e.fadd(high, e.fadd(q, low))
+    error = e.fadd(e.fsub(high, p), e.fadd(q, low))
+    n = e.fsub(n, e.like(a, 1.0))
+    return scale_by_power(e, p, n), scale_by_power(e, error, n)
+
+
+def cosh(e, x):
+    """Hyperbolic cosine."""
+    h, low = _half_exp_parts(e, e.fabs(x))
+    return e.fadd(h, e.fadd(low, e.fdiv(e.like(x, 0.25), h)))
+
+
+def sinh(e, x):
+    """Hyperbolic sine: an odd polynomial below 1, exponentials above."""
+    a = e.fabs(x)
+    z = e.fmul(x, x)
+    name = "sinh_f64" if x.type == "double" else "sinh_f32"
+    small = e.fma(e.fmul(x, z), polynomial(e, z, name), x)
+    h, low = _half_exp_parts(e, a)
+    large = e.fadd(h, e.fsub(low, e.fdiv(e.like(x, 0.25), h)))
+    below = e.fcmp("ult", a, e.like(x, 1.0))
+    return e.select(below, small, e.copysign(large, x))
+
+
+def tanh(e, x):
+    """Hyperbolic tangent."""
+    a = e.fabs(x)
+    if x.type == "float" and has_avx512_form(e, x):
+        return e.copysign(piecewise(e, a, "tanh_table_f32", 9.125 / 32, 9.1249), x)
+    z = e.fmul(x, x)
+    small = e.fma(e.fmul(x, z), polynomial(e, z, f"tanh_{SUFFIX[x.type]}"), x)
+    top, edge = {"float": (9.5, 0.6), "double": (19.5, 0.55)}[x.type]
+    clamped = e.fast_min(e.like(x, top), a)
+    one = e.like(x, 1.0)
+    power = exp_normal(e, e.fadd(clamped, clamped))
+    large = e.fsub(one, e.fdiv(e.like(x, 2.0), e.fadd(power, one)))
+    below = e.fcmp("ult", a, e.like(x, edge))
+    return e.copysign(e.select(below, small, large), x)
+
+
+def logistic(e, x):
+    """1 / (1 + e^-x), keeping denormal results for very negative x."""
+    power = exp(e, e.fneg(e.fabs(x)))
+    one = e.like(x, 1.0)
+    above = e.select(e.fcmp("olt", x, e.like(x, 0.0)), power, one)
+    below = e.fadd(power, one)
+    quotient = e.fdiv(above, below)
+    # take back what rounding added to 1 + power; 1/below is nearly enough 1 - power/2
+    error = e.fsub(power, e.fsub(below, one))
+    reciprocal = e.muladd(power, e.like(x, -0.5), one)
+    return e.fma(e.fneg(e.fmul(quotient, error)), reciprocal, quotient)
+
+
+def exp_of_sum(e, high, low, factor=None):
+    """exp(high + low) (times a factor of moderate size), `low` at most an ulp of `high`."""
+    n, _, r = reduce_exponent(e, high)
+    r, low = fast_two_sum(e, r, low)
+    q = polynomial(e, r, f"exp_{SUFFIX[high.type]}")
+    tail = e.fma(q, e.fmul(r, r), low)
+    p = e.fadd(e.fadd(r, tail), e.like(r, 1.0))
+    if factor is not None:
+        p = e.fmul(p, factor)
+    return scale_by_power(e, p, n)

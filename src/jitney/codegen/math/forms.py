@@ -1,0 +1,214 @@
+"""Building blocks of the vector mathematics: polynomials, powers of two, tables, wide registers.
+
+In: an `Emitter` and `Value`s of type float or double. Out: `Value`s. Where AVX-512 has an
+instruction for a step (scalef, getmant, getexp, permutes as tables) it is used on registers of 512
+bits, a longer value being cut into such registers; otherwise a portable form is written.
+Invariant: nothing here calls the C library, on any target.
+"""
+
+from ..constants_text import FLOAT_BITS
+from .coefficients import POLYNOMIALS, TABLES
+
+MANTISSA_BITS = {"float": 23, "double": 52}
+EXPONENT_BIAS = {"float": 127, "double": 1023}
+INTEGER = {"float": "i32", "double": "i64"}
+SUFFIX = {"float": "f32", "double": "f64"}
+SMALLEST_NORMAL = {"float": 2.0**-126, "double": 2.0**-1022}
+INFINITY_BITS = {"float": 0x7F800000, "double": 0x7FF0000000000000}
+LARGEST = {"float": (2 - 2.0**-23) * 2.0**127, "double": 1.7976931348623157e308}
+LOG2_E = 1.4426950408889634
+INF = float("inf")
+NAN = float("nan")
+HEX = float.fromhex
+# log 2 in two parts: high rounded to nearest, or (for logarithms) with a positive low part
+LN2_NEAREST = {
+    "float": (HEX("0x1.62e430p-1"), HEX("-0x1.05c610p-29")),
+    "double": (HEX("0x1.62e42fefa39efp-1"), HEX("0x1.abc9e3b39803fp-56")),
+}
+LN2_LOW_POSITIVE = {
+    "float": (HEX("0x1.62e42ep-1"), HEX("0x1.efa39ep-25")),
+    "double": LN2_NEAREST["double"],
+}
+_PACKED = {"float": "ps", "double": "pd"}
+_MASK = {"float": "i16", "double": "i8"}
+
+
+def polynomial(e, x, name):
+    """Horner's rule with the fitted coefficients `name`."""
+    return horner(e, x, POLYNOMIALS[name])
+
+
+def horner(e, x, coefficients):
+    """sum of coefficients[i] * x^i (numbers or Values, lowest first)."""
+    values = [e.like(x, c) if isinstance(c, (int, float)) else c for c in coefficients]
+    result = values[-1]
+    for c in reversed(values[:-1]):
+        result = e.muladd(result, x, c)
+    return result
+
+
+def integer_like(e, bits, number):
+    """An integer constant with the type and lanes of `bits`."""
+    return e.constant(bits.type, number, bits.lanes)
+
+
+def has_avx512_form(e, x) -> bool:
+    """Whether `x` fills 512-bit registers exactly."""
+    return e.target.avx512 and x.lanes > 1 and (x.lanes * FLOAT_BITS[x.type]) % 512 == 0
+
+
+def by_registers(e, function, x, *others):
+    """Apply `function` to each 512-bit register of the arguments and join the results."""
+    if x.lanes * FLOAT_BITS[x.type] <= 512:
+        return function(x, *others)
+    parts = [e.split_halves(v) for v in (x, *others)]
+    low, high = (by_registers(e, function, *[p[side] for p in parts]) for side in (0, 1))
+    return e.join_halves(low, high)
+
+
+def mantissa(e, x):
+    """AVX-512: mantissa in [0.75, 1.5), NaN for negative numbers, 1 for zero and infinity."""
+
+    def one(v):
+        kind = _PACKED[v.type]
+        zero = e.like(v, 0.0)
+        return e.intrinsic(
+            f"llvm.x86.avx512.mask.getmant.{kind}.512",
+            v.type,
+            [v, "i32 11", zero, f"{_MASK[v.type]} -1", "i32 4"],
+        )
+
+    return by_registers(e, one, x)
+
+
+def exponent(e, x):
+    """AVX-512: floor(log2 |x|) as a float; -inf for 0, inf for inf; denormals are right."""
+
+    def one(v):
+        kind = _PACKED[v.type]
+        return e.intrinsic(
+            f"llvm.x86.avx512.mask.getexp.{kind}.512",
+            v.type,
+            [v, e.like(v, 0.0), f"{_MASK[v.type]} -1", "i32 4"],
+        )
+
+    return by_registers(e, one, x)
+
+
+def _scalef(e, a, n):
+    def one(v, k):
+        kind = _PACKED[v.type]
+        return e.intrinsic(
+            f"llvm.x86.avx512.mask.scalef.{kind}.512",
+            v.type,
+            [v, k, e.like(v, 0.0), f"{_MASK[v.type]} -1", "i32 4"],
+        )
+
+    return by_registers(e, one, a, n)
+
+
+def round_with_magic(e, x, factor):
+    """(n, bits): n = nearest integer of x*factor as a float; the low bits of `bits` hold n.
+
+    Adding 1.5*2^mantissa-bits leaves the integer in the last places: no conversion is needed.
+    Right for |x*factor| < 2^(mantissa bits - 1).
+    """
+    magic = e.like(x, 1.5 * 2.0 ** MANTISSA_BITS[x.type])
+    shifted = e.muladd(x, e.like(x, factor), magic)
+    return e.fsub(shifted, magic), e.bits(shifted)
+
+
+def power_of_two(e, bits, type_name):
+    """2^n for the integer n in the low bits of `bits`; n within the normal exponents."""
+    places, bias = MANTISSA_BITS[type_name], EXPONENT_BIAS[type_name]
+    moved = e.shl(bits, integer_like(e, bits, places))
+    return e.bitcast(type_name, e.add(moved, integer_like(e, bits, bias << places)))
+
+
+def scale_by_power(e, a, n):
+    """a * 2^n with right overflow and denormal results, |n| < twice the exponent range."""
+    if has_avx512_form(e, a):
+        return _scalef(e, a, n)
+    magic = e.like(n, 1.5 * 2.0 ** MANTISSA_BITS[a.type])
+    half = e.fadd(e.fmul(n, e.like(n, 0.5)), magic)
+    rest = e.fadd(e.fsub(n, e.fsub(half, magic)), magic)
+    first = power_of_two(e, e.bits(half), a.type)
+    second = power_of_two(e, e.bits(rest), a.type)
+    return e.fmul(e.fmul(a, first), second)
+
+
+def table_lookup(e, index, type_name, values):
+    """AVX-512: values[index] for 16 or 32 (float) or 16 (double) entries; low index bits count."""
+    per_register = 512 // FLOAT_BITS[type_name]
+    if index.lanes > per_register:
+        low, high = e.split_halves(index)
+        return e.join_halves(
+            table_lookup(e, low, type_name, values), table_lookup(e, high, type_name, values)
+        )
+    first = e.vector_constant(type_name, values[:per_register])
+    if len(values) == per_register:
+        return e.intrinsic("llvm.x86.avx512.permvar.sf.512", type_name, [first, index])
+    second = e.vector_constant(type_name, values[per_register:])
+    kind = _PACKED[type_name]
+    return e.intrinsic(
+        f"llvm.x86.avx512.vpermi2var.{kind}.512", type_name, [first, index, second]
+    )
+
+
+def piecewise(e, a, name, width, top):
+    """AVX-512: a tabulated function of a >= 0 (see `tools.fit_polynomials.Table`).
+
+    On interval 0 the result is a + a*q(t), elsewhere value + t*q(t), t from the interval's middle:
+    the last operation rounds once and what it adds is small.
+    """
+    rows = TABLES[name]
+    clamped = e.fast_min(e.like(a, top), a)
+    magic = e.like(a, 1.5 * 2.0 ** MANTISSA_BITS[a.type])
+    scaled = e.fma(clamped, e.like(a, 1.0 / width), e.like(a, -0.5))
+    shifted = e.fadd(scaled, magic)  # the interval's number, in the low bits
+    index = e.bits(shifted)
+    middle = e.fma(e.fsub(shifted, magic), e.like(a, -width), e.like(a, -width / 2))
+    t = e.fadd(clamped, middle)
+    look = [table_lookup(e, index, a.type, row) for row in rows]
+    q = horner(e, t, look[1:])
+    first = e.icmp("eq", index, e.bits(magic))
+    slope = e.select(first, clamped, t)
+    value = e.select(first, clamped, look[0])
+    return e.fma(q, slope, value)
+
+
+def within_one(e, x):
+    """x cut to [-1, 1] (rounding may have carried it an ulp further)."""
+
+    return e.clamp_fast(-1.0, x, 1.0)
+
+
+def two_sum(e, a, b):
+    """(s, error) with s + error = a + b exactly."""
+    s = e.fadd(a, b)
+    v = e.fsub(s, a)
+    return s, e.fadd(e.fsub(a, e.fsub(s, v)), e.fsub(b, v))
+
+
+def fast_two_sum(e, a, b):
+    """As `two_sum`, for |a| >= |b|."""
+    s = e.fadd(a, b)
+    return s, e.fsub(b, e.fsub(s, a))
+
+
+def two_product(e, a, b):
+    """(p, error) with p + error = a * b exactly."""
+    p = e.fmul(a, b)
+    return p, e.fma(a, b, e.fneg(p))
+
+
+def through_double(function):
+    """A float function computed in double and rounded once; double arguments go straight in."""
+
+    def wrapped(e, *values):
+        if values[0].type == "double":
+            return function(e, *values)
+        wide = [e.fpext(v, "double") for v in values]
+        return e.fptrunc(function(e, *wide), values[0].type)
+
+    return wrapped

@@ -1,0 +1,156 @@
+"""Accumulators of reductions: start, combine, fold copies and lanes.
+
+Every fold has a fixed order (copies first to last, then lanes by halves), so a result depends on
+the kernel and the size, never on the number of threads. Half precision accumulates in float32.
+argmax and argmin carry a pair (value, position); the smaller position wins ties, NaN wins values.
+max and min of floats carry (value, whether a NaN was met): one max instruction and one comparison
+an element, where a NaN-propagating maximum takes five. Which zero they give for {0, -0} is open.
+"""
+
+from ..ir.types import kind_of
+from .elementwise import COMBINE, evaluate, identity_of, llvm_type, narrow, widen, widen_code
+from .emitter import Value
+
+
+def accumulator_code(reduction) -> str:
+    return widen_code(reduction.expr.dtype)
+
+
+def _tracks_nan(reduction) -> bool:
+    return reduction.kind in ("max", "min") and kind_of(accumulator_code(reduction)) == "f"
+
+
+def width(reduction) -> int:
+    """How many values an accumulator has."""
+    return 2 if reduction.index is not None or _tracks_nan(reduction) else 1
+
+
+def start(e, reduction, lanes):
+    """The values an accumulator begins with."""
+    code = accumulator_code(reduction)
+    value = _per_copy(e, e.constant(llvm_type(code), identity_of(reduction.kind, code), lanes))
+    if _tracks_nan(reduction):
+        return [value, _per_copy(e, e.constant("i1", 0, lanes))]
+    if reduction.index is None:
+        return [value]
+    return [value, _per_copy(e, e.constant("i64", (1 << 62), lanes))]
+
+
+def _per_copy(e, value):
+    return Value((value.names[0],) * e.copies, value.type, value.lanes)
+
+
+def _every_copy(e, value):
+    if len(value.names) == e.copies:
+        return value
+    return Value(value.names * e.copies, value.type, value.lanes)
+
+
+def combine(e, reduction, accumulator, element, position, mask):
+    """The accumulator after one more element (per lane), unchanged where mask is false."""
+    code = accumulator_code(reduction)
+    element = widen(e, element, reduction.expr.dtype)
+    if _tracks_nan(reduction):
+        met_nan = e.fcmp("uno", element, element)
+        result = _extreme(e, reduction.kind, accumulator, [element, met_nan])
+    elif reduction.index is not None:
+        result = _better(e, reduction.kind, code, accumulator, [element, position], first=True)
+    else:
+        result = [_apply(e, reduction.kind, code, accumulator[0], element)]
+    if mask is not None:
+        result = [
+            e.select(mask, new, old) for new, old in zip(result, accumulator, strict=True)
+        ]
+    return [_every_copy(e, v) for v in result]
+
+
+def _apply(e, kind, code, a, b):
+    return evaluate(e, COMBINE[kind], code, (code, code), (a, b))
+
+
+def _extreme(e, kind, a, b):
+    """(value, met a NaN) of two; the values are compared as if there were no NaN."""
+    pick = e.fast_max if kind == "max" else e.fast_min
+    return [pick(a[0], b[0]), e.binary("or", a[1], b[1])]
+
+
+def _better(e, kind, code, a, b, first=False):
+    """The better of two (value, position) pairs; `first`: a's positions are known to be smaller."""
+    (av, ai), (bv, bi) = a, b
+    if kind_of(code) == "f":
+        wins = e.fcmp("ogt" if kind == "argmax" else "olt", bv, av)
+        b_nan, a_nan = e.fcmp("uno", bv, bv), e.fcmp("uno", av, av)
+        wins = e.binary("or", wins, b_nan)
+        tie = e.binary("or", e.fcmp("oeq", av, bv), e.binary("and", a_nan, b_nan))
+        wins = e.binary("and", wins, _not(e, a_nan))
+    else:
+        predicate = ("s" if kind_of(code) == "i" else "u") + ("gt" if kind == "argmax" else "lt")
+        wins, tie = e.icmp(predicate, bv, av), e.icmp("eq", av, bv)
+    wins = e.binary("or", wins, e.binary("and", tie, e.icmp("slt", bi, ai)))
+    return [e.select(wins, bv, av), e.select(wins, bi, ai)]
+
+
+def _not(e, mask):
+    return e.binary("xor", mask, e.constant("i1", 1, mask.lanes))
+
+
+def fold_copies(e, reduction, accumulator):
+    """All unrolled copies into one."""
+    code = accumulator_code(reduction)
+    copies = [[Value((v.names[u],), v.type, v.lanes) for v in accumulator] for u in range(e.copies)]
+    while len(copies) > 1:
+        half = (len(copies) + 1) // 2
+        merged = [_merge(e, reduction, code, a, b) for a, b in zip(copies[:half], copies[half:])]
+        copies = merged + copies[len(merged) : half]
+    return copies[0]
+
+
+def _merge(e, reduction, code, a, b):
+    if _tracks_nan(reduction):
+        return _extreme(e, reduction.kind, a, b)
+    if reduction.index is not None:
+        return _better(e, reduction.kind, code, a, b)
+    return [_apply(e, reduction.kind, code, a[0], b[0])]
+
+
+def fold_lanes(e, reduction, accumulator):
+    """A vector accumulator into scalars, by halves."""
+    code = accumulator_code(reduction)
+    lanes = accumulator[0].lanes
+    while lanes > 1:
+        lanes //= 2
+        low = [_half(e, v, 0) for v in accumulator]
+        high = [_half(e, v, 1) for v in accumulator]
+        accumulator = _merge(e, reduction, code, low, high)
+    return accumulator
+
+
+def _half(e, value, which):
+    lanes = value.lanes // 2
+    source = f"<{value.lanes} x {value.type}>"
+    name = e.fresh()
+    if lanes == 1:
+        e.emit_raw(f"  {name} = extractelement {source} {value.names[0]}, i64 {which}")
+        return Value((name,), value.type, 1)
+    picks = ", ".join(f"i32 {which * lanes + i}" for i in range(lanes))
+    e.emit_raw(
+        f"  {name} = shufflevector {source} {value.names[0]}, {source} poison, "
+        f"<{lanes} x i32> <{picks}>"
+    )
+    return Value((name,), value.type, lanes)
+
+
+def finish(e, reduction, accumulator):
+    """The result in the reduction's own type."""
+    if reduction.index is not None:
+        position = accumulator[1]
+        width = llvm_type(reduction.dtype)
+        if width == "i64":
+            return position
+        return e.trunc_int(position, width)
+    if _tracks_nan(reduction):
+        value, met_nan = accumulator
+        accumulator = [e.select(met_nan, e.like(value, float("nan")), value)]
+    if reduction.expr.dtype in ("f16", "bf16"):
+        return narrow(e, accumulator[0], reduction.dtype)
+    return accumulator[0]

@@ -1,0 +1,42 @@
+"""Layer 1: the language. Values, primitives, interception, programs (jaxprs).
+
+Reading order: avals, primitive, trace, jaxpr, staging, print_jaxpr, check, interpret, dce, calls,
+slots and operators (what is plugged in from above).
+Nothing here knows any primitive's mathematics or any machine. The names below are public as
+`jitney.core.…`.
+"""
+
+from jitney.core import print_jaxpr as _print_jaxpr  # noqa: F401  (it registers the printer)
+from jitney.core.avals import ShapedArray, get_aval
+from jitney.core.calls import jit_p
+from jitney.core.check import check_jaxpr
+from jitney.core.dce import dce_jaxpr
+from jitney.core.interpret import eval_closed, eval_jaxpr
+from jitney.core.jaxpr import (
+    Atom,
+    ClosedJaxpr,
+    DebugInfo,
+    DropVar,
+    Jaxpr,
+    JaxprEqn,
+    Literal,
+    Var,
+    jaxprs_in_params,
+    subjaxprs,
+)
+from jitney.core.primitive import Primitive
+from jitney.core.trace import Trace, Tracer, ensure_compile_time_eval, eval_context
+
+AbstractValue = ShapedArray
+
+
+def jaxpr_as_fun(closed: ClosedJaxpr):
+    """The function a closed jaxpr describes: flat arguments to a list of results."""
+    return lambda *args: eval_closed(closed, *args)
+
+
+__all__ = [
+    "AbstractValue", "Atom", "ClosedJaxpr", "DebugInfo", "DropVar", "Jaxpr", "JaxprEqn",
+    "Literal", "Primitive", "ShapedArray", "Trace", "Tracer", "Var", "check_jaxpr", "dce_jaxpr",
+    "ensure_compile_time_eval", "eval_closed", "eval_context", "eval_jaxpr", "get_aval",
+    "jaxpr_as_fun", "jaxprs_in_params", "jit_p", "subjaxprs"]

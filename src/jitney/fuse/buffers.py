@@ -1,0 +1,132 @@
+"""Logical buffers, strided views of them, and the steps of a program that use them.
+
+A `Buffer` is one contiguous array of the program; where it lives (input, output, workspace) is
+decided by `plan_buffers.py`. A `View` is how a node is found in a buffer.
+"""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..ir.types import nbytes_of
+from . import affine as af
+
+
+@dataclass(eq=False)
+class Buffer:
+    """`kind`: in, const, out (index = which) or temp."""
+
+    id: int
+    code: str
+    size: int
+    kind: str
+    index: int = 0
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * nbytes_of(self.code)
+
+
+@dataclass(eq=False)
+class View:
+    """Element i of the node is element offset + Σ i*strides of the buffer."""
+
+    buffer: Buffer
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: int = 0
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the view is all of its buffer in row-major order."""
+        return self.offset == 0 and self.is_contiguous and math.prod(self.shape) == self.buffer.size
+
+    @property
+    def is_contiguous(self) -> bool:
+        return self.strides == af.contiguous_strides(self.shape)
+
+    def reshaped(self, shape) -> "View":
+        """The same elements under another shape (contiguous views only)."""
+        assert self.is_contiguous
+        return View(self.buffer, tuple(shape), af.contiguous_strides(shape), self.offset)
+
+    def part(self, starts, shape) -> "View":
+        """A box of the view."""
+        offset = self.offset + sum(s * st for s, st in zip(starts, self.strides, strict=True))
+        return View(self.buffer, tuple(shape), self.strides, offset)
+
+
+def whole(buffer: Buffer, shape) -> View:
+    """The view of all of a buffer."""
+    return View(buffer, tuple(shape), af.contiguous_strides(shape))
+
+
+@dataclass
+class KernelStep:
+    """Run a fused kernel over its rows. `buffers[i]` is the kernel's buffer i."""
+
+    slotted: Any
+    used: list
+    buffers: list[Buffer]
+    writes: set[int]
+    cost: float
+    name: str = ""
+
+
+@dataclass
+class NativeStep:
+    """Run machine code with the kernel ABI: a routine by name, or a generated contraction."""
+
+    name: str
+    refs: list[tuple[Buffer, int]]
+    params: tuple[int, ...]
+    extent: int
+    grain: int
+    writes: set[int]
+    cost: float
+    kernel: Any = None
+
+
+@dataclass
+class PythonStep:
+    """Call Python with the addresses of buffers (FFT, LAPACK and the like)."""
+
+    name: str
+    function: Any
+    refs: list[tuple[Buffer, int]]
+    writes: set[int]
+    cost: float = 5000.0
+
+
+@dataclass
+class CopyStep:
+    """Copy bytes; dropped when the planner can let both be one place in memory."""
+
+    source: tuple[Buffer, int]
+    target: tuple[Buffer, int]
+    nbytes: int
+    cost: float = 0.0
+
+
+@dataclass
+class Item:
+    """Steps that run in this order and together define some buffers."""
+
+    steps: list
+    reads: set[int] = field(default_factory=set)
+    writes: set[int] = field(default_factory=set)
+
+    def add(self, step) -> None:
+        self.steps.append(step)
+        if isinstance(step, KernelStep):
+            self.reads |= {b.id for b in step.buffers} - step.writes
+            self.writes |= step.writes
+        elif isinstance(step, CopyStep):
+            self.reads.add(step.source[0].id)
+            self.writes.add(step.target[0].id)
+        elif hasattr(step, "reads"):
+            self.reads |= step.reads
+            self.writes |= step.writes
+        else:
+            self.reads |= {b.id for b, _ in step.refs} - step.writes
+            self.writes |= step.writes

@@ -1,0 +1,201 @@
+"""Steps for matrix products: operands as strided matrices, tiny ones as fused loops.
+
+A `dot` node becomes one batched matrix product A[b,m,k] B[b,k,n] -> C[b,m,n]. Transposes and slices
+of stored operands are only strides; an operand whose axes cannot be merged that way is copied.
+"""
+
+import math
+from typing import NamedTuple
+
+from ..ir.types import kind_of, nbytes_of
+from .buffers import NativeStep, View, whole
+from .partition import step_maker
+
+TINY = 1024  # products of at most this many multiplications are fused loops
+
+
+@step_maker("dot")
+def store_dot(partition, node, view, item):
+    (contract_a, contract_b), (batch_a, batch_b) = node.attrs
+    a, b = node.args
+    free_a = _rest(a, contract_a, batch_a)
+    free_b = _rest(b, contract_b, batch_b)
+    sizes = _sizes(node, a, b, free_a, free_b)
+    plan = None
+    if math.prod(sizes) > TINY and partition.plan_contraction is not None:
+        plan = _plan(
+            partition, node, view,
+            (a, batch_a, free_a, contract_a), (b, batch_b, contract_b, free_b), sizes,
+        )  # fmt: skip
+    if plan is None:
+        partition.emit_kernel([(as_loops(partition, node, a, b, free_a, free_b), view)], item)
+        return
+    contraction, left, right = plan
+    _add_steps(partition, item, contraction, [left, right, view])
+
+
+def _rest(x, *groups):
+    taken = {axis for group in groups for axis in group}
+    return tuple([axis for axis in range(len(x.shape)) if axis not in taken])
+
+
+def _sizes(node, a, b, free_a, free_b):
+    (contract_a, _), (batch_a, _) = node.attrs
+    return (
+        math.prod(a.shape[i] for i in batch_a),
+        math.prod(a.shape[i] for i in free_a),
+        math.prod(b.shape[i] for i in free_b),
+        math.prod(a.shape[i] for i in contract_a),
+    )
+
+
+def _plan(partition, node, view, left, right, sizes):
+    """(plan, view of a, view of b), or None if the product is to be loops."""
+    if not view.is_contiguous or kind_of(node.dtype) not in "fiu":
+        return None
+    batch, m, n, k = sizes
+    a, b = _matrix(partition, *left), _matrix(partition, *right)
+    inner, inner_strides = 1, (0, 0, 0)
+    if a.batch is None or b.batch is None:
+        inner = [e for e in (left[0].shape[axis] for axis in left[1]) if e != 1][1]
+        inner_strides = (a.pair(inner)[1], b.pair(inner)[1], m * n)
+    a_batch, b_batch = (a.batch, b.batch) if inner == 1 else (a.pair(inner)[0], b.pair(inner)[0])
+    plan = partition.plan_contraction(
+        batch, m, n, k, left[0].dtype, node.dtype,
+        (a_batch, *a.inner), (b_batch, *b.inner), (m * n * inner, n, 1), inner, inner_strides,
+    )  # fmt: skip
+    return None if plan is None else (plan, a.view, b.view)
+
+
+class _Matrix(NamedTuple):
+    """An operand as matrices in memory. `batch` is the stride of the merged batch axes, or None
+    when two batch axes lie apart: then `apart` has both strides."""
+
+    view: View
+    batch: int | None
+    apart: tuple[int, int]
+    inner: tuple[int, int]
+
+    def pair(self, extent: int) -> tuple[int, int]:
+        """Strides of (outer, inner) batch axis, the inner one of this extent."""
+        return self.apart if self.batch is None else (self.batch * extent, self.batch)
+
+
+def _matrix(partition, x, batch, first, second) -> _Matrix:
+    """Axes of one group must merge into one stride; a copy makes them."""
+    view = strided_view(partition, x)
+    inner = _merged_stride(view, first), _merged_stride(view, second)
+    merged = _merged_stride(view, batch)
+    axes = [axis for axis in batch if view.shape[axis] != 1]
+    if None not in inner and (merged is not None or len(axes) == 2):
+        apart = (view.strides[axes[0]], view.strides[axes[1]]) if merged is None else (0, 0)
+        return _Matrix(view, merged, apart, inner)
+    view = _arranged(partition, x, (batch, first, second))
+    groups = _consecutive((batch, first, second))
+    strides = [_merged_stride(view, group) for group in groups]
+    return _Matrix(view, strides[0], (0, 0), (strides[1], strides[2]))
+
+
+def _consecutive(groups):
+    result, start = [], 0
+    for group in groups:
+        result.append(tuple(range(start, start + len(group))))
+        start += len(group)
+    return result
+
+
+def _arranged(partition, x, groups):
+    order = tuple([axis for group in groups for axis in group])
+    if order == tuple(range(len(order))):
+        node = partition.table.intern("copy", (x,), x.shape, x.dtype)
+    else:
+        shape = tuple([x.shape[axis] for axis in order])
+        node = partition.table.intern("transpose", (x,), shape, x.dtype, (order,))
+    return partition.request(node)
+
+
+def _merged_stride(view, group):
+    """The stride of axes merged in this order, None if they do not merge, 0 for no axis."""
+    axes = [axis for axis in group if view.shape[axis] != 1]
+    for outer, inner in zip(axes, axes[1:], strict=False):
+        if view.strides[outer] != view.strides[inner] * view.shape[inner]:
+            return None
+    return view.strides[axes[-1]] if axes else 0
+
+
+def strided_view(partition, node) -> View:
+    """Where a node lives, seen through transposes and slices of stored nodes."""
+    view = partition.view_of(node)
+    if view is not None:
+        return view
+    if node.op == "transpose":
+        inner = strided_view(partition, node.args[0])
+        p = node.attrs[0]
+        return View(
+            inner.buffer, node.shape, tuple([inner.strides[i] for i in p]), inner.offset
+        )
+    if node.op == "broadcast" and node.args[0].op != "lit" and node.args[0].shape:
+        return _broadcast_view(partition, node)
+    if node.op == "slice" and partition.view_of(node.args[0]) is not None:
+        inner = partition.view_of(node.args[0])
+        starts, steps = node.attrs
+        part = inner.part(starts, node.shape)
+        strides = tuple([s * t for s, t in zip(part.strides, steps, strict=True)])
+        return View(part.buffer, node.shape, strides, part.offset)
+    if node.op == "reshape":
+        inner = strided_view(partition, node.args[0])
+        if inner.is_contiguous:
+            return inner.reshaped(node.shape)
+    return partition.request(node)
+
+
+def _broadcast_view(partition, node) -> View:
+    operand = node.args[0]
+    inner = strided_view(partition, operand)
+    strides = [0] * len(node.shape)
+    for i, d in enumerate(node.attrs[0]):
+        if operand.shape[i] != 1:
+            strides[d] = inner.strides[i]
+    return View(inner.buffer, node.shape, tuple(strides), inner.offset)
+
+
+def as_loops(partition, node, a, b, free_a, free_b):
+    """The product as a reduction of an elementwise product: fused, for tiny sizes."""
+    table = partition.table
+    (contract_a, contract_b), (batch_a, batch_b) = node.attrs
+    batch = [a.shape[i] for i in batch_a]
+    left, right = [a.shape[i] for i in free_a], [b.shape[i] for i in free_b]
+    inner = [a.shape[i] for i in contract_a]
+    shape = (*batch, *left, *inner, *right)
+    nb, nl, nk = len(batch), len(left), len(inner)
+    place_a = {axis: i for i, axis in enumerate((*batch_a, *free_a, *contract_a))}
+    order_b = (*batch_b, *contract_b, *free_b)
+    place_b = {axis: i if i < nb else i + nl for i, axis in enumerate(order_b)}
+    terms = []
+    for x, place in ((a, place_a), (b, place_b)):
+        if x.dtype != node.dtype:
+            x = table.intern("convert", (x,), x.shape, node.dtype)
+        dims = tuple([place[i] for i in range(len(x.shape))])
+        terms.append(table.intern("broadcast", (x,), shape, node.dtype, (dims,)))
+    product = table.intern("mul", tuple(terms), shape, node.dtype)
+    axes = tuple(range(nb + nl, nb + nl + nk))
+    if not axes:
+        return product
+    kind = "sum" if node.dtype != "b1" else "or"
+    return table.intern("reduce", (product,), node.shape, node.dtype, (kind, axes))
+
+
+def _add_steps(partition, item, plan, views):
+    """The steps of a contraction plan; operands a, b, c, then its workspace."""
+    if plan.workspace_bytes:
+        work = partition.new_buffer("u8", plan.workspace_bytes)
+        views = [*views, whole(work, (plan.workspace_bytes,))]
+    writes = {v.buffer.id for v in views[2:]}
+    refs = [(v.buffer, v.offset * nbytes_of(v.buffer.code)) for v in views]
+    for step in plan.steps:
+        item.add(
+            NativeStep(
+                "contraction", refs, tuple(step.params), step.extent, step.grain, writes,
+                plan.flops / 100.0 / max(1, len(plan.steps)), step.kernel,
+            )
+        )  # fmt: skip

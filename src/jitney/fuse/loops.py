@@ -1,0 +1,265 @@
+"""Steps for loops and branches: nested lists of steps over the same buffers.
+
+In: a "loop" or "branch" call node. Out: a `LoopStep` or `BranchStep`. The state of a loop lives in
+the buffers of its results: they are initialised, and each turn of the loop leaves the next state in
+them (`in_place.py`: without copying wherever that is right).
+"""
+
+from dataclasses import dataclass
+
+from ..graph.graph import Graph
+from ..ir.types import nbytes_of
+from .buffers import CopyStep, Item, View, whole
+from .build_kernel import is_elementwise
+from .in_place import is_whole_copy, merge_copies, readers_first, root_of, update_in_place
+from .partition import Partition, heaviest, stored_operands
+from .plan_buffers import step_buffers
+from .register_loop import build_register_loop
+from .routines import CALLS, stored_view
+
+SMALL_LOOP_NS = 100.0
+LOOP_TURN_NS = 30.0  # a turn of a loop in registers
+
+
+@dataclass
+class LoopStep:
+    """`test` steps leave a byte in `predicate`; with count >= 0 the loop is counted instead."""
+
+    test: list
+    body: list
+    predicate: object
+    counter: object
+    count: int
+    reads: set[int]
+    writes: set[int]
+    cost: float
+
+
+@dataclass
+class BranchStep:
+    """Runs branches[clamp(index)]."""
+
+    index: tuple
+    branches: list
+    reads: set[int]
+    writes: set[int]
+    cost: float
+
+
+def _nested(partition, body, input_views, captured_views):
+    """A partition of a body whose inputs live in the given views of the outer buffers."""
+    mark, forced, merge = len(partition.buffers), stored_operands(body.graph), True
+    for _ in range(8):
+        del partition.buffers[mark:]
+        for number in [b for b in partition.aliases if b >= mark]:
+            del partition.aliases[number]
+        inner = Partition(
+            body.graph, body.table, partition.target, forced, partition.plan_contraction,
+            partition.buffers, merge,
+        )  # fmt: skip
+        for node, view in zip(body.graph.inputs, input_views, strict=True):
+            inner.views[node.id] = view
+        for node, view in zip(body.captured, captured_views, strict=True):
+            inner.views[node.id] = view
+        inner.aliases = partition.aliases
+        inner.graph = _separate_updates(inner, body.graph)
+        inner.run()
+        if merge and inner.is_circular():
+            merge = False
+            continue
+        twice = inner.computed_twice(forced)
+        if not twice:
+            break
+        forced = forced | heaviest(twice, inner.node_of)
+    return inner
+
+
+def _separate_updates(inner, graph):
+    """The body with chains of updates stored one by one, and with updates that read what they
+    overwrite elsewhere computed beforehand, so that each of them can happen in place."""
+    outputs = [_separated(inner, node) for node in graph.outputs]
+    return Graph(graph.inputs, graph.constants, outputs, graph.name)
+
+
+def _separated(inner, node):
+    table = inner.table
+    if node.op == "reshape" and node.args[0].op in ("dynamic_update_slice", "part"):
+        return inner.reshape(_separated(inner, node.args[0]), node.shape)
+    if node.op == "part" and node.args[0].attrs[0] == "scatter":
+        if _is_update(node.args[0].args[0]):
+            inner.request(node.args[0].args[0])
+        return node
+    if node.op != "dynamic_update_slice":
+        return node
+    operand, update, *starts = node.args
+    if _is_update(operand):
+        inner.request(operand)
+    if not _reads_elsewhere(update, operand, starts):
+        return node
+    inner.request(update)
+    copied = table.intern("copy", (update,), update.shape, update.dtype)
+    return table.intern(node.op, (operand, copied, *starts), node.shape, node.dtype, node.attrs)
+
+
+def _is_update(node) -> bool:
+    while node.op == "reshape":
+        node = node.args[0]
+    return node.op == "dynamic_update_slice" or (
+        node.op == "part" and node.args[0].attrs[0] == "scatter"
+    )
+
+
+def _reads_elsewhere(update, operand, starts) -> bool:
+    """Whether an update depends on its operand other than at the very place it overwrites."""
+    seen, stack = set(), [update]
+    while stack:
+        node = stack.pop()
+        if node.id in seen:
+            continue
+        seen.add(node.id)
+        if node is operand:
+            return node.op not in ("lit", "broadcast", "iota")
+        same = node.op == "dynamic_slice" and node.args[0] is operand
+        if same and list(node.args[1:]) == starts and node.shape == update.shape:
+            stack.extend(starts)
+            continue
+        if node.op == "reshape" or is_elementwise(node) or node.op == "dynamic_slice":
+            stack.extend(node.args)
+        elif _depends(node, operand):
+            return True
+    return False
+
+
+def _depends(node, operand) -> bool:
+    seen, stack = set(), [node]
+    while stack:
+        node = stack.pop()
+        if node is operand:
+            return True
+        if node.id not in seen and node.id > operand.id:
+            seen.add(node.id)
+            stack.extend(node.args)
+    return False
+
+
+def _steps(items):
+    return [step for item in items for step in item.steps]
+
+
+def _call_loop(partition, node, item: Item) -> None:
+    (test, body, count), n_state = node.attrs[2:]
+    views = [stored_view(partition, a) for a in node.args[: len(node.args) - n_state]]
+    n_body, n_test = len(body.captured), len(test.captured) if test is not None else 0
+    own = views[len(views) - n_body :] if n_body else []
+    tests = views[len(views) - n_body - n_test : len(views) - n_body] if n_test else []
+    consts = views[: len(views) - n_body - n_test]
+    state = [partition.result_view(node, i) for i in range(n_state)]
+    for value, view in zip(node.args[len(node.args) - n_state :], state, strict=True):
+        partition.emit_into(value, view, item)
+    flag = partition.new_buffer("b1", 1) if test is not None else None
+    small = build_register_loop(
+        partition, (test, body, count), consts, own, tests, state, flag
+    )
+    if small is not None:
+        _add_register_loop(partition, item, small, flag, count)
+        return
+    counter = partition.new_buffer("i32", 1) if count >= 0 else None
+    counted = [whole(counter, ())] if counter is not None else []
+    inner = _nested(partition, body, [*counted, *consts, *state], own)
+    steps = _turn(partition, inner, state)
+    predicate, test_steps = None, []
+    if test is not None:
+        tested = _nested(partition, test, [*consts, *state], tests)
+        predicate = tested.output_buffers[0]
+        test_steps = _steps(tested.ordered_items())
+    reads, writes = _touched(test_steps + steps)
+    if counter is not None:
+        writes.add(counter.id)
+    writes |= {v.buffer.id for v in state}
+    turn = sum(s.cost for s in steps) + SMALL_LOOP_NS
+    cost = turn * (count if count >= 0 else 1000)
+    item.add(
+        LoopStep(test_steps, steps, predicate, counter, count, reads - writes, writes, cost)
+    )
+
+
+def _add_register_loop(partition, item, small, flag, count) -> None:
+    """The kernel; one that runs while a test holds is called again until the test fails, so that
+    an endless loop can be interrupted between calls."""
+    if flag is None:
+        partition.add_kernel(*small, item, LOOP_TURN_NS * count)
+        return
+    inner = Item([])
+    partition.add_kernel(*small, inner, LOOP_TURN_NS * 1000)
+    reads, writes = _touched(inner.steps)
+    cost = LOOP_TURN_NS * 1000
+    item.add(LoopStep(inner.steps, [], flag, None, -1, reads - writes, writes, cost))
+
+
+def _turn(partition, inner, state):
+    """The steps of one turn: the body, then copies of what could not be written in place."""
+    aliases = partition.aliases
+    pairs = [(v.buffer, new) for v, new in zip(state, inner.output_buffers, strict=True)]
+    items = readers_first(aliases, inner.ordered_items(), pairs)
+    steps, changing = _steps(items), []
+    inputs = inner.graph.inputs[len(inner.graph.inputs) - len(state) :]
+    for node, own, (old, new) in zip(inner.graph.outputs, inputs, pairs, strict=True):
+        if node is own:  # this part of the state stays as it is
+            steps = [s for s in steps if not _is_copy(s, old, new)]
+        elif new.size:
+            changing.append((old, new))
+    return update_in_place(aliases, steps, changing)
+
+
+def _is_copy(step, source, target) -> bool:
+    return is_whole_copy(step) and step.source[0] is source and step.target[0] is target
+
+
+def _touched(steps):
+    reads: set[int] = set()
+    writes: set[int] = set()
+    for step in steps:
+        r, w = step_buffers(step)
+        reads |= r
+        writes |= w
+    return reads, writes
+
+
+def _call_branch(partition, node, item: Item) -> None:
+    bodies = node.attrs[2]
+    index = stored_view(partition, node.args[0])
+    views = [stored_view(partition, a) for a in node.args[1:]]
+    captured = sum(len(body.captured) for body in bodies)
+    operands, rest = views[: len(views) - captured], views[len(views) - captured :]
+    results = [partition.result_view(node, i) for i in range(len(node.attrs[1]))]
+    branches = []
+    for body in bodies:
+        own, rest = rest[: len(body.captured)], rest[len(body.captured) :]
+        inner = _nested(partition, body, operands, own)
+        steps = merge_copies(partition.aliases, _steps(inner.ordered_items()), [])
+        filled = _touched(steps)[1]
+        for new, view in zip(inner.output_buffers, results, strict=True):
+            _deliver(partition, steps, filled, new, view)
+        branches.append(steps)
+    reads, writes = _touched([s for steps in branches for s in steps])
+    writes |= {v.buffer.id for v in results}
+    reads.add(index.buffer.id)
+    cost = max([sum(s.cost for s in steps) for steps in branches], default=0.0)
+    place = (index.buffer, index.offset * nbytes_of(index.buffer.code))
+    item.add(BranchStep(place, branches, reads - writes, writes, cost + SMALL_LOOP_NS))
+
+
+def _deliver(partition, steps, filled, new, view: View) -> None:
+    """A branch's result is computed straight into the common result buffer: only one branch runs,
+    so all of them may have their result there."""
+    if not new.size:
+        return
+    home = root_of(partition.aliases, new.id)
+    if home in filled and view.is_whole and new.nbytes == view.buffer.nbytes:
+        partition.aliases[home] = view.buffer.id  # and no second result may be there
+    else:
+        steps.append(CopyStep((new, 0), (view.buffer, 0), new.nbytes))
+
+
+CALLS["loop"] = _call_loop
+CALLS["branch"] = _call_branch

@@ -1,0 +1,497 @@
+"""Decides which nodes live in buffers and which kernel computes each of them.
+
+In: a Graph. Out: `Partitioned`: buffers and ordered items of steps. Works backwards from the
+outputs: each wanted node becomes the root of a kernel that computes everything down to nodes which
+already live in a buffer. The rules of fusion, in order:
+
+ 1. Inputs, captured arrays and outputs live in buffers; so does what a routine reads or writes.
+ 2. Elementwise nodes and views are computed where they are used.
+ 3. A reduction is a stage of the kernel that uses it once a row ([Note: rows]).
+ 4. A costly node or a reduction that two kernels would compute is stored once instead (`forced`):
+    the partition is made again with that knowledge.
+ 5. A long reduction with few results is split in pieces that depend on its size alone, so that the
+    sum is the same for any number of threads.
+ 6. Outputs of equal shape that share a source are computed by one kernel.
+"""
+
+import math
+
+from ..graph.graph import Graph, literal_value
+from ..ir.node import Node
+from ..ir.target import CpuTarget
+from ..ir.types import nbytes_of
+from . import pull_gather, pull_views  # noqa: F401  (they register the rules)
+from .buffers import Buffer, CopyStep, Item, KernelStep, View, whole
+from .build_kernel import KernelBuilder, NeedRows, finish_kernel, is_elementwise
+from .contract import contract_products
+from .kernel import Store, live_expressions, number_slots
+from .schedule import schedule_kernel
+
+SPLIT_SIZE = 32768  # reductions of at least this many elements and few rows are split
+SPLIT_ROWS = 64
+PIECE = 16384
+TINY_PRODUCT = 4096
+STENCIL_COST = 64  # work per element above which a value read at neighbouring places is stored
+ROUNDS = 3  # partitions tried: forcing more values into buffers rarely changes a third one
+STEP_MAKERS: dict = {}
+
+
+def step_maker(op: str):
+    """Registers `maker(partition, node, view, item)` for an operation that cannot be pulled."""
+
+    def register(maker):
+        STEP_MAKERS[op] = maker
+        return maker
+
+    return register
+
+
+class Partition:
+    """State of one partition. Kernel builders ask `view_of`, `request` and the predicates."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        table,
+        target: CpuTarget,
+        forced=frozenset(),
+        plan_contraction=None,
+        buffers=None,
+        merge_outputs=True,
+    ):
+        self.graph = graph
+        self.table = table
+        self.target = target
+        self.forced = forced
+        self.plan_contraction = plan_contraction
+        self.views: dict = {}
+        self.is_nested = buffers is not None
+        self.merge_outputs = merge_outputs
+        self.buffers: list[Buffer] = [] if buffers is None else buffers
+        self.aliases: dict[int, int] = {}
+        self.pending: list[Node] = []
+        self.items: list[Item] = []
+        self.computed: dict[int, set] = {}
+        self.node_of: dict[int, Node] = {}
+        self.places: dict[tuple, tuple[int, set]] = {}
+        if self.is_nested:
+            return
+        for node in graph.inputs:
+            self._store_leaf(node, "in")
+        for node in graph.nodes():
+            if node.op == "const":
+                self._store_leaf(node, "const")
+
+    # ------------------------------------------------------------------ questions of builders
+    literal_value = staticmethod(literal_value)
+
+    def view_of(self, node: Node) -> View | None:
+        """Where a node lives, if it does."""
+        view = self.views.get(node.id)
+        if view is None and node.op == "reshape":
+            inner = self.view_of(node.args[0])
+            if inner is not None and inner.is_contiguous:
+                view = self.views[node.id] = inner.reshaped(node.shape)
+        return view
+
+    def request(self, node: Node) -> View:
+        """Where a node will live; it is computed by a kernel of its own."""
+        view = self.view_of(node)
+        if view is not None:
+            return view
+        if node.op == "reshape":
+            return self.request(node.args[0]).reshaped(node.shape)
+        if node.op == "part":
+            self.request_call(node.args[0])
+            return self.views[node.id]
+        view = whole(self.new_buffer(node.dtype, node.size), node.shape)
+        self.views[node.id] = view
+        self.pending.append(node)
+        return view
+
+    def request_call(self, call: Node) -> None:
+        """Buffers for all results of a routine."""
+        for i, (shape, code) in enumerate(call.attrs[1]):
+            part = self.table.intern("part", (call,), shape, code, (i,))
+            if part.id not in self.views:
+                self.views[part.id] = whole(self.new_buffer(code, math.prod(shape)), shape)
+        if ("call", call.id) not in self.views:
+            self.views["call", call.id] = None
+            self.pending.append(call)
+
+    def reshape(self, node: Node, shape) -> Node:
+        """A (new) node: node under another shape, with nested reshapes merged."""
+        if node.shape == tuple(shape):
+            return node
+        if node.op == "reshape":
+            return self.reshape(node.args[0], shape)
+        if node.op == "broadcast" and node.args[0].shape == ():
+            return self.table.intern("broadcast", node.args, tuple(shape), node.dtype, ((),))
+        return self.table.intern("reshape", (node,), tuple(shape), node.dtype)
+
+    def is_forced(self, node: Node) -> bool:
+        if node.id in self.forced:
+            self.request(node)
+            return True
+        return False
+
+    def must_store(self, node: Node, builder) -> bool:
+        """Whether a reduction is to be kept in a buffer (rule 4)."""
+        if node.id in self.forced and node.id not in builder.roots:
+            return True
+        self.note_computed(node, builder)
+        return False
+
+    def note_computed(self, node: Node, builder) -> None:
+        self.computed.setdefault(node.id, set()).add(builder.root_key)
+        self.node_of[node.id] = node
+
+    def note_place(self, node: Node, root: int, index, cost: int) -> None:
+        """One kernel computes `node` at this index; other constants in it are its neighbours."""
+        key = (node.id, root, tuple([a[1] for a in index]))
+        found = self.places.get(key)
+        if found is None:
+            found = self.places[key] = (cost, set())
+        found[1].add(tuple([a[0] for a in index]))
+
+    def prefers_rows(self, count: int, columns: int) -> bool:
+        """Whether `count` rows of `columns` elements should be one kernel with stages."""
+        return count * columns <= SPLIT_SIZE or (columns * 4 <= (256 << 10) and count >= 4)
+
+    def should_split(self, node: Node) -> bool:
+        """Rule 5."""
+        size = node.args[0].size
+        rows = max(1, node.size)
+        return rows < SPLIT_ROWS and size // rows >= SPLIT_SIZE and node.args[0].op != "partial"
+
+    def split(self, node: Node) -> Node:
+        """reduce(x) -> reduce(partial(x)): the same value from pieces."""
+        kind, axes = node.attrs
+        source = node.args[0]
+        if axes == tuple(range(axes[0], axes[-1] + 1)) and len(axes) > 1:
+            merged = math.prod(source.shape[a] for a in axes)
+            shape = source.shape[: axes[0]] + (merged,) + source.shape[axes[-1] + 1 :]
+            source, axes = self.reshape(source, shape), (axes[0],)
+        first = max(axes, key=lambda a: source.shape[a])
+        axes = (first, *[a for a in axes if a != first]) if axes[0] != first else axes
+        if axes != tuple(sorted(axes)):
+            axes = tuple(sorted(axes))
+        extent = source.shape[axes[0]]
+        size = math.prod(source.shape[a] for a in axes)
+        pieces = min(extent, 256, max(2, size // PIECE))
+        chunk = -(-extent // pieces)
+        pieces = -(-extent // chunk)
+        kept = tuple([n for i, n in enumerate(source.shape) if i not in axes])
+        partial = self.table.intern(
+            "partial", (source,), (pieces, *kept), node.dtype, (kind, axes, chunk)
+        )
+        self.request(partial)
+        return self.table.intern("reduce", (partial,), node.shape, node.dtype, (kind, (0,)))
+
+    # ------------------------------------------------------------------ buffers
+    def new_buffer(self, code, size, kind="temp", index=0) -> Buffer:
+        buffer = Buffer(len(self.buffers), code, size, kind, index)
+        self.buffers.append(buffer)
+        return buffer
+
+    def _store_leaf(self, node: Node, kind: str) -> None:
+        buffer = self.new_buffer(node.dtype, node.size, kind, node.attrs[0])
+        self.views[node.id] = whole(buffer, node.shape)
+
+    # ------------------------------------------------------------------ the work
+    def run(self) -> None:
+        outputs = self._place_outputs()
+        for group in self._merge_outputs(outputs):
+            self.emit(group)
+        for node in self.graph.effects:
+            self.request(node)
+        while self.pending:
+            node = self.pending.pop()
+            self.emit([(node, self.views.get(node.id))])
+
+    def _place_outputs(self):
+        """Gives each distinct output a buffer; others are copies of it or of a leaf."""
+        self.output_buffers, roots, first = [], [], {}
+        self.forwarded: dict[int, int] = {}
+        for i, node in enumerate(self.graph.outputs):
+            kind = "temp" if self.is_nested else "out"
+            buffer = self.new_buffer(node.dtype, node.size, kind, i)
+            self.output_buffers.append(buffer)
+            base = node
+            while base.op == "reshape":
+                base = base.args[0]
+            if base.op == "input" and not self.is_nested:
+                self.forwarded[i] = base.attrs[0]
+                continue
+            if base.op in ("input", "const") or base.id in first:
+                source = (first[base.id], 0) if base.id in first else self._leaf_place(base)
+                item = Item([])
+                item.add(CopyStep(source, (buffer, 0), buffer.nbytes))
+                self.items.append(item)
+                continue
+            first[base.id] = buffer
+            view = whole(buffer, base.shape)
+            if base.op == "part":
+                self._place_part(base, view)
+                continue
+            self.views[base.id] = view
+            roots.append((base, view))
+        return roots
+
+    def _leaf_place(self, node):
+        """(buffer, byte offset) of an input."""
+        view = self.views[node.id]
+        return view.buffer, view.offset * nbytes_of(view.buffer.code)
+
+    def _place_part(self, part, view) -> None:
+        self.views[part.id] = view
+        self.request_call(part.args[0])
+
+    def _merge_outputs(self, roots):
+        """Rule 6: groups of elementwise outputs of one shape that read a common node."""
+        groups = []
+        for node, view in roots:
+            if not self.merge_outputs or not is_elementwise(node) or node.size == 0:
+                groups.append([(node, view)])
+                continue
+            for group in groups:
+                other = group[0][0]
+                if (
+                    is_elementwise(other)
+                    and other.shape == node.shape
+                    and len(group) < 8
+                    and _shares_source(node, [n for n, _ in group])
+                ):
+                    group.append((node, view))
+                    break
+            else:
+                groups.append([(node, view)])
+        return groups
+
+    def emit(self, roots) -> None:
+        """Adds the item that computes the root(s) into their view(s)."""
+        node, view = roots[0]
+        maker = STEP_MAKERS.get(node.op)
+        item = Item([])
+        if node.op != "call" and node.size == 0:
+            item.writes.add(view.buffer.id)
+        elif maker is not None:
+            maker(self, node, view, item)
+        else:
+            self.emit_kernel(roots, item)
+        self.items.append(item)
+
+    def emit_into(self, node: Node, view: View, item: Item) -> None:
+        """Adds steps that put the value of a node (wherever it lives) into a view."""
+        if view.buffer.size == 0 or node.size == 0:
+            item.writes.add(view.buffer.id)
+            return
+        source = self.view_of(node)
+        if source is not None and source.is_contiguous and view.is_contiguous:
+            width = view.buffer.nbytes // view.buffer.size
+            item.add(
+                CopyStep(
+                    (source.buffer, source.offset * width),
+                    (view.buffer, view.offset * width),
+                    node.size * width,
+                )
+            )
+            return
+        self.emit_kernel([(node, view)], item)
+
+    def emit_kernel(self, roots, item: Item, position=None) -> None:
+        """Adds a fused kernel. `position(builder, view, index)` overrides where results go."""
+        if position is None:
+            roots = [_strip_reshape(self, node, view) for node, view in roots]
+        rows = None
+        for _ in range(2):
+            journal = len(self.buffers), len(self.pending), dict(self.views)
+            builder = KernelBuilder(self, roots, rows)
+            try:
+                stores = self._stores(builder, roots, position)
+                break
+            except NeedRows as need:
+                rows = need.positions
+                del self.buffers[journal[0] :]
+                del self.pending[journal[1] :]
+                self.views = journal[2]
+        self._add_kernel(builder, stores, roots, item)
+
+    def _stores(self, builder, roots, position):
+        stores = []
+        for node, view in roots:
+            expr = builder.value(node, builder.root_index)
+            number = builder.buffer_number(view.buffer, "out")
+            if position is not None:
+                where = position(builder, view, builder.root_index)
+            else:
+                where = builder.position_in(view, builder.root_index)
+            stores.append(Store(number, where, expr))
+        if builder.column_stage is not None:
+            builder.column_stage.stores.extend(stores)
+            return []
+        return stores
+
+    def _add_kernel(self, builder, stores, roots, item) -> None:
+        kernel = finish_kernel(builder, stores, roots[0][0].op)
+        used = contract_products(kernel, live_expressions(kernel))
+        cost = schedule_kernel(kernel, used, self.target, repeated=self.is_nested)
+        slotted = number_slots(kernel, used)
+        buffers = [self.buffers[i] for i in builder.buffer_ids]
+        writes = {
+            b.id for b, (_, mode) in zip(buffers, kernel.buffers, strict=True) if mode != "in"
+        }
+        item.add(KernelStep(slotted, used, buffers, writes, cost))
+
+    def result_view(self, call: Node, number: int) -> View:
+        """Where result `number` of a routine lives."""
+        shape, code = call.attrs[1][number]
+        return self.views[self.table.intern("part", (call,), shape, code, (number,)).id]
+
+    def computed_twice(self, forced) -> set[int]:
+        """Costly nodes that more than one kernel computes (rule 4)."""
+        twice = {
+            i
+            for i, kernels in self.computed.items()
+            if len(kernels) > 1 and i not in forced and _work(self.node_of[i]) > 64
+        }
+        return twice | {
+            node
+            for (node, _, _), (cost, where) in self.places.items()
+            if (len(where) - 1) * cost > STENCIL_COST
+            and node not in forced
+            and _work(self.node_of[node]) > SPLIT_SIZE
+        }
+
+    def add_kernel(self, kernel, buffers, item: Item, cost: float) -> None:
+        """Adds a kernel that was written elsewhere."""
+        used = contract_products(kernel, live_expressions(kernel))
+        kernel.small = 1
+        writes = {
+            b.id for b, (_, mode) in zip(buffers, kernel.buffers, strict=True) if mode != "in"
+        }
+        item.add(KernelStep(number_slots(kernel, used), used, buffers, writes, cost))
+
+    # ------------------------------------------------------------------ order
+    def is_circular(self) -> bool:
+        """Whether two items wait for each other: one kernel for several outputs (rule 6) may need
+        an output of a second one that needs an output of the first."""
+        writer = {b: item for item in self.items for b in item.writes}
+        waiting = {
+            id(item): {id(writer[b]) for b in item.reads if b in writer} - {id(item)}
+            for item in self.items
+        }
+        while True:
+            free = [i for i, needs in waiting.items() if not needs & waiting.keys()]
+            if not free:
+                return bool(waiting)
+            for i in free:
+                del waiting[i]
+
+    def ordered_items(self) -> list[Item]:
+        """Items so that every buffer is written before it is read."""
+        writer = {}
+        for item in self.items:
+            for b in item.writes:
+                writer[b] = item
+        order, state = [], {}
+        for root in self.items:
+            stack = [(root, iter(sorted(root.reads)))]
+            if id(root) in state:
+                continue
+            state[id(root)] = 1
+            while stack:
+                item, reads = stack[-1]
+                for b in reads:
+                    needed = writer.get(b)
+                    if needed is not None and needed is not item and id(needed) not in state:
+                        state[id(needed)] = 1
+                        stack.append((needed, iter(sorted(needed.reads))))
+                        break
+                else:
+                    order.append(item)
+                    stack.pop()
+        return order
+
+
+def _strip_reshape(partition, node, view):
+    """A root that only reshapes: the loops run over the shape before."""
+    while node.op == "reshape" and view.is_contiguous and partition.view_of(node.args[0]) is None:
+        node = node.args[0]
+        view = view.reshaped(node.shape)
+    return node, view
+
+
+def _shares_source(node, others, limit=24) -> bool:
+    """Whether two nodes have a common (non-literal) node among their near ancestors."""
+
+    def near(start):
+        seen, stack = set(), [start]
+        while stack and len(seen) < limit:
+            n = stack.pop()
+            if n.id in seen or n.op == "lit":
+                continue
+            seen.add(n.id)
+            stack.extend(n.args)
+        return seen
+
+    mine = near(node)
+    return any(mine & near(o) for o in others)
+
+
+def partition_graph(graph: Graph, table, target: CpuTarget, plan_contraction=None) -> Partition:
+    """The partition of a graph (see the module's rules).
+
+    `plan_contraction(batch, m, n, k, code_in, code_out, strides…)` plans matrix products (None: as
+    fused loops).
+    """
+    forced = stored_operands(graph)
+    merge = True
+    for turn in range(ROUNDS):
+        partition = Partition(graph, table, target, forced, plan_contraction, None, merge)
+        partition.run()
+        if merge and partition.is_circular():
+            merge = False
+            continue
+        twice = partition.computed_twice(forced)
+        if not twice:
+            break
+        forced = forced | (heaviest(twice, partition.node_of) if turn == 0 else twice)
+    return partition
+
+
+def stored_operands(graph: Graph) -> frozenset:
+    """Nodes that will live in buffers whatever happens, as operands of routines and large matrix
+    products: other kernels read them there instead of computing them again."""
+    found = set()
+    for node in graph.nodes():
+        if node.op == "dot" and node.size * node.args[0].size <= TINY_PRODUCT:
+            continue
+        if node.op in ("dot", "call", "cumulative"):
+            for a in node.args:
+                while a.op in ("transpose", "reshape"):
+                    a = a.args[0]
+                if is_elementwise(a):
+                    found.add(a.id)
+    return frozenset(found)
+
+
+def _work(node: Node) -> int:
+    """Elements that computing a node again would visit."""
+    return node.args[0].size if node.op in ("reduce", "argreduce") else node.size
+
+
+def heaviest(twice, node_of) -> frozenset:
+    """Of the nodes computed twice, those that are not operands of another one."""
+    below: set[int] = set()
+    for i in twice:
+        stack = list(node_of[i].args)
+        seen: set[int] = set()
+        while stack and len(seen) < 200:
+            n = stack.pop()
+            if n.id in seen:
+                continue
+            seen.add(n.id)
+            stack.extend(n.args)
+        below |= seen & twice
+    return frozenset(twice - below) or frozenset(twice)

@@ -1,0 +1,41 @@
+"""How a kernel's rows are cut into pieces for the thread pool.
+
+In: a kernel and its estimated cost. Out: (extra parameters, number of pieces, pieces a call). The
+pieces depend on sizes only, never on the number of threads.
+"""
+
+import math
+
+PARALLEL_NS = 40000.0  # less work than this stays on the calling thread (waking one costs ~5 µs)
+PIECE_NS = 20000.0
+MAX_PIECES = 64
+SHORT, LOCAL = 16, 2048
+
+
+def cut_pieces(kernel, cost: float, lanes: int) -> tuple[tuple[int, ...], int, int]:
+    """See the module's text."""
+    wanted = 1 if cost < PARALLEL_NS else int(min(MAX_PIECES, max(2, cost // PIECE_NS)))
+    if kernel.lane == "none":
+        return (), 1, 1
+    if kernel.lane == "stage":
+        rows = math.prod(lo.extent for lo in kernel.rows)
+        return (), rows, max(1, -(-rows // wanted))
+    if kernel.tile is not None:
+        blocks = -(-kernel.rows[-2].extent // lanes)
+        pieces = blocks * math.prod(lo.extent for lo in kernel.rows[:-2])
+        return (blocks, 1), pieces, max(1, -(-pieces // wanted))
+    outer = math.prod(lo.extent for lo in kernel.rows[:-1])
+    extent = kernel.rows[-1].extent
+    short = any(lo.extent < SHORT for lo in kernel.rows[:-1])
+    chunks = 1
+    if short and extent > LOCAL:  # all of the short axes for one stretch of the long one: locality
+        chunks = -(-extent // LOCAL)
+    elif outer < wanted and extent >= 512:
+        chunks = -(-wanted // outer)
+    chunk = extent
+    if chunks > 1:
+        chunk = -(-extent // chunks)
+        chunk = -(-chunk // 256) * 256
+    chunks = -(-extent // chunk) if chunk else 1
+    pieces = outer * chunks
+    return (chunk, outer), pieces, max(1, -(-pieces // wanted))

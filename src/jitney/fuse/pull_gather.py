@@ -1,0 +1,74 @@
+"""Traced positions: dynamic slices and gathers as loads at computed places.
+
+Out-of-bounds starts are clamped; in mode 'fill' the elements of a window that would not fit are the
+fill value (never read).
+"""
+
+from ..ir.types import kind_of
+from . import affine as af
+from .build_kernel import pull_rule
+
+
+def as_i64(builder, expr):
+    """An integer expression as i64 (unsigned values that do not fit become negative: clamped)."""
+    if expr.dtype == "i64":
+        return expr
+    return builder.make("convert", (expr,), "i64")
+
+
+def clamped(builder, start, limit):
+    """An index: start clamped into [0, limit]."""
+    start = as_i64(builder, start)
+    if limit <= 0:
+        return af.ZERO
+    low = builder.make("max", (start, builder.integer(0)), "i64")
+    return builder.atom(builder.make("min", (low, builder.integer(limit)), "i64"))
+
+
+@pull_rule("dynamic_slice")
+def pull_dynamic_slice(builder, node, index, mask):
+    operand, starts = node.args[0], node.args[1:]
+    inner = []
+    for a, start, n, size in zip(index, starts, operand.shape, node.shape, strict=True):
+        first = clamped(builder, builder.value(start, (), mask), n - size)
+        inner.append(af.add(a, first))
+    return builder.value(operand, tuple(inner), mask)
+
+
+@pull_rule("gather")
+def pull_gather(builder, node, index, mask):
+    """attrs: (offset_dims, collapsed, batching, indices_batching, start_map, sizes, mode, fill)."""
+    operand, indices = node.args[:2]
+    offset_dims, collapsed, batching, indices_batching, start_map, sizes, mode = node.attrs
+    batch = [a for axis, a in enumerate(index) if axis not in offset_dims]
+    offsets = iter([index[axis] for axis in offset_dims])
+    inner, inside = [], None
+    for axis, n in enumerate(operand.shape):
+        if axis in batching:
+            inner.append(batch[indices_batching[batching.index(axis)]])
+            continue
+        local = af.ZERO if axis in collapsed else next(offsets)
+        if axis in start_map:
+            where = (*batch, af.constant(start_map.index(axis)))
+            start = as_i64(builder, builder.value(indices, where, mask))
+            if mode == "fill":
+                fits = _fits(builder, start, n - sizes[axis])
+                inside = builder.both(inside, fits)
+                local = af.add(local, builder.atom(start))
+            else:
+                local = af.add(local, clamped(builder, start, n - sizes[axis]))
+        inner.append(local)
+    element = builder.value(operand, tuple(inner), builder.both(mask, inside))
+    if inside is None:
+        return element
+    fill = builder.value(node.args[2], (), mask)
+    return builder.make("select", (inside, element, fill), node.dtype)
+
+
+def _fits(builder, start, limit):
+    """0 <= start <= limit as one unsigned comparison."""
+    assert kind_of(start.dtype) == "i"
+    if limit < 0:
+        return builder.make("const", (), "b1", (0,), cost=0)
+    unsigned = builder.make("bitcast", (start,), "u64")
+    return builder.make("le", (unsigned, builder.integer(limit, "u64")), "b1")

@@ -1,0 +1,265 @@
+"""How an element of a view is an element of its operand: only the index changes.
+
+One rule per operation, registered in `build_kernel.PULL_RULES`; each gets the builder, the node,
+the index of the wanted element and the mask under which it is wanted, and returns an expression.
+"""
+
+import math
+
+from ..ir.types import kind_of
+from . import affine as af
+from .build_kernel import is_elementwise, pull_rule
+from .kernel import Reduction
+
+# A literal with one of these values (or a small integer) stays in the code, any other becomes a
+# parameter of the kernel, so that programs that differ only in constants share machine code.
+MAX_SELECTS = 4  # parts of a concatenation that are joined by selects
+_STRUCTURAL_FLOATS = {0.0, 1.0, -1.0, 2.0, 0.5}
+
+
+@pull_rule("lit")
+def pull_lit(builder, node, index, mask):
+    bits, code = node.attrs[0], node.dtype
+    kind = kind_of(code)
+    if kind == "f":
+        from_bits = builder.partition.literal_value(bits, code)
+        value = float(from_bits)
+        structural = value in _STRUCTURAL_FLOATS or value != value or math.isinf(value)
+    elif kind == "b":
+        structural = True
+    else:
+        structural = int(builder.partition.literal_value(bits, code)) in range(-64, 65)
+    return builder.make("const" if structural else "param", (), code, (bits,), cost=0)
+
+
+@pull_rule("broadcast")
+def pull_broadcast(builder, node, index, mask):
+    operand = node.args[0]
+    inner = tuple(
+        [
+            index[d] if n != 1 else af.ZERO
+            for n, d in zip(operand.shape, node.attrs[0], strict=True)
+        ]
+    )
+    return builder.value(operand, inner, mask)
+
+
+@pull_rule("transpose")
+def pull_transpose(builder, node, index, mask):
+    inner = [af.ZERO] * len(index)
+    for i, p in enumerate(node.attrs[0]):
+        inner[p] = index[i]
+    return builder.value(node.args[0], tuple(inner), mask)
+
+
+@pull_rule("reverse")
+def pull_reverse(builder, node, index, mask):
+    inner = tuple(
+        [
+            af.offset(af.scale(a, -1), n - 1) if axis in node.attrs[0] else a
+            for axis, (a, n) in enumerate(zip(index, node.shape, strict=True))
+        ]
+    )
+    return builder.value(node.args[0], inner, mask)
+
+
+@pull_rule("slice")
+def pull_slice(builder, node, index, mask):
+    starts, strides = node.attrs
+    inner = tuple(
+        [
+            af.offset(af.scale(a, st), lo)
+            for a, lo, st in zip(index, starts, strides, strict=True)
+        ]
+    )
+    return builder.value(node.args[0], inner, mask)
+
+
+def in_bounds(builder, position, extent):
+    """The mask 0 <= position < extent (one unsigned comparison); None if always true."""
+    if not position[1]:
+        return builder.make("const", (), "b1", (int(0 <= position[0] < extent),), cost=0)
+    return builder.make(
+        "lt", (builder.index_expr(position, "u64"), builder.integer(extent, "u64")), "b1"
+    )
+
+
+@pull_rule("pad")
+def pull_pad(builder, node, index, mask):
+    operand, fill = node.args
+    inner, inside = [], None
+    for a, lo, n, padded in zip(index, node.attrs[0], operand.shape, node.shape, strict=True):
+        position = af.offset(a, -lo)
+        inner.append(position)
+        if n != padded:
+            inside = builder.both(inside, in_bounds(builder, position, n))
+    outside = builder.value(fill, (), mask)
+    element = builder.value(operand, tuple(inner), builder.both(mask, inside))
+    return builder.make("select", (inside, element, outside), node.dtype)
+
+
+@pull_rule("concat")
+def pull_concat(builder, node, index, mask):
+    """A chain of selects; a long concatenation is better stored (the parts side by side)."""
+    axis = node.attrs[0]
+    position = index[axis]
+    if not position[1]:
+        return _static_part(builder, node, index, axis, mask)
+    if len(node.args) > MAX_SELECTS:
+        return builder.load(builder.partition.request(node), index, mask)
+    result, start = None, 0
+    for part in node.args:
+        local = af.offset(position, -start)
+        inside = in_bounds(builder, local, part.shape[axis])
+        inner = index[:axis] + (local,) + index[axis + 1 :]
+        element = builder.value(part, inner, builder.both(mask, inside))
+        if result is None:
+            result = element
+        else:
+            result = builder.make("select", (inside, element, result), node.dtype)
+        start += part.shape[axis]
+    return result
+
+
+def _static_part(builder, node, index, axis, mask):
+    rest = index[axis][0]
+    for part in node.args:
+        if rest < part.shape[axis]:
+            inner = index[:axis] + (af.constant(rest),) + index[axis + 1 :]
+            return builder.value(part, inner, mask)
+        rest -= part.shape[axis]
+    raise AssertionError("index past the end of a concatenation")
+
+
+@pull_rule("iota")
+def pull_iota(builder, node, index, mask):
+    position = builder.index_expr(index[node.attrs[0]])
+    if node.dtype == "i64":
+        return position
+    return builder.make("convert", (position,), node.dtype)
+
+
+# ---------------------------------------------------------------------- reshape
+def split_groups(shape, target):
+    """Pairs of axis ranges of two shapes with equal products, finest first.
+
+    >>> split_groups((6, 4), (2, 3, 4))
+    [((0,), (0, 1)), ((1,), (2,))]
+    """
+    a = [i for i, n in enumerate(shape) if n != 1]
+    b = [i for i, n in enumerate(target) if n != 1]
+    groups, i, j = [], 0, 0
+    while i < len(a) and j < len(b):
+        left, right = [a[i]], [b[j]]
+        p, q = shape[a[i]], target[b[j]]
+        i, j = i + 1, j + 1
+        while p != q:
+            if p < q:
+                p *= shape[a[i]]
+                left.append(a[i])
+                i += 1
+            else:
+                q *= target[b[j]]
+                right.append(b[j])
+                j += 1
+        groups.append((tuple(left), tuple(right)))
+    return groups
+
+
+def decompose(builder, position, extents):
+    """The multi-index of a linear position in a box of `extents`, if it needs no division."""
+    strides = af.contiguous_strides(extents)
+    rest, result = position, []
+    for stride in strides:
+        if stride == 1:
+            result.append(rest)
+            break
+        whole = [(atom, c // stride) for atom, c in rest[1] if c % stride == 0]
+        part = [(atom, c) for atom, c in rest[1] if c % stride]
+        low = rest[0] % stride
+        bound = low
+        for atom, c in part:
+            if c < 0 or atom < 0:
+                return None
+            bound += c * (builder.extents[atom] - 1)
+        if bound >= stride:
+            return None
+        result.append((rest[0] // stride, tuple(whole)))
+        rest = (low, tuple(part))
+    return result
+
+
+def reshaped_index(builder, index, shape, target):
+    """index into `target` -> index into `shape` (same size), or None if it needs a division."""
+    inner = [af.ZERO] * len(shape)
+    for left, right in split_groups(shape, target):
+        extents = [target[axis] for axis in right]
+        position = af.dot([index[axis] for axis in right], af.contiguous_strides(extents))
+        if len(left) == 1:
+            inner[left[0]] = position
+            continue
+        parts = decompose(builder, position, [shape[axis] for axis in left])
+        if parts is None:
+            return None
+        for axis, part in zip(left, parts, strict=True):
+            inner[axis] = part
+    return tuple(inner)
+
+
+@pull_rule("reshape")
+def pull_reshape(builder, node, index, mask):
+    operand = node.args[0]
+    inner = reshaped_index(builder, index, operand.shape, node.shape)
+    if inner is not None:
+        return builder.value(operand, inner, mask)
+    if is_elementwise(operand) and builder.partition.view_of(operand) is None:
+        # reshape(f(x, y)) = f(reshape x, reshape y): the reshapes reach the buffers, where they
+        # are free
+        args = tuple([builder.partition.reshape(a, node.shape) for a in operand.args])
+        values = tuple([builder.value(a, index, mask) for a in args])
+        return builder.make(operand.op, values, operand.dtype)
+    view = builder.partition.request(operand)
+    return builder.load(view.reshaped(node.shape), index, mask)
+
+
+# ---------------------------------------------------------------------- reductions
+@pull_rule("reduce")
+def pull_reduce(builder, node, index, mask):
+    kind, axes = node.attrs
+    return builder.reduction(node, index, mask, kind, axes)
+
+
+@pull_rule("argreduce")
+def pull_argreduce(builder, node, index, mask):
+    kind, axis = node.attrs
+    return builder.reduction(node, index, mask, kind, (axis,))
+
+
+@pull_rule("partial")
+def pull_partial(builder, node, index, mask):
+    """One piece of a long reduction: result axis 0 counts pieces of `chunk` elements."""
+    kind, axes, chunk = node.attrs
+    source = node.args[0]
+    extents = tuple([source.shape[a] for a in axes])
+    row = index[0][1][0][0] if index[0][1] else None
+    stage, variables = builder.stage_for(0, extents, "partial")
+    if row is not None:
+        builder.chunked[variables[0]] = (row, chunk)
+    inner = list(index[1:])
+    for axis, v in zip(axes, variables, strict=True):
+        inner.insert(axis, af.variable(v))
+    element = builder.value(source, tuple(inner), mask)
+    if builder.level(element) > 0:
+        raise AssertionError("a partial reduction inside a staged kernel")
+    from_kernel = _reduction_number(stage, kind, element, node.dtype)
+    used = builder.variables_of(*index)
+    where = builder.stage_list.index(stage)
+    return builder.make("reduced", (), node.dtype, (where, from_kernel, 0), used, cost=0)
+
+
+def _reduction_number(stage, kind, element, dtype) -> int:
+    for number, known in enumerate(stage.reductions):
+        if known.expr is element and known.kind == kind:
+            return number
+    stage.reductions.append(Reduction(kind, element, dtype))
+    return len(stage.reductions) - 1

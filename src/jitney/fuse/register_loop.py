@@ -1,0 +1,208 @@
+"""Loops over small state as one kernel: the state in registers, no step between the operations.
+
+In: a "loop" call node. Out: one kernel, or None if the loop does not qualify. It qualifies if its
+state is a few numbers (plus arrays to which each turn only writes one small row), and its body is
+made of operations whose elements can be written out: then every element of the state becomes a
+scalar expression of the elements before.
+"""
+
+import math
+from types import SimpleNamespace
+
+from . import affine as af
+from .build_kernel import KernelBuilder
+from .contractions import as_loops
+from .kernel import Carry, Kernel, Loop, Stage, Store
+from .pull_gather import clamped
+
+MAX_STATE = 48  # elements kept in registers (more would spill, and the code is written per element)
+MAX_ROW = 48  # elements written to a stacked result in one turn
+MAX_TERMS = 16  # of a sum that is written out
+MAX_EXPRESSIONS = 1200
+MAX_TURNS = 1 << 22
+
+
+class NotSmall(Exception):
+    """The loop is not made of a few numbers."""
+
+
+class _Leaves:
+    """Stands for the partition while the body is written out: constants are loaded, all else is
+    computed."""
+
+    def __init__(self, partition, table):
+        self.literal_value = partition.literal_value
+        self.table = table
+        self.views: dict = {}
+        self.reshape = lambda node, shape: type(partition).reshape(self, node, shape)
+
+    def view_of(self, node):
+        return self.views.get(node.id)
+
+    def request(self, node):
+        raise NotSmall(node.op)
+
+    def is_forced(self, node):
+        return False
+
+    def must_store(self, node, builder):
+        return False
+
+    def note_computed(self, node, builder):
+        return None
+
+    def note_place(self, node, root, index, cost):
+        return None
+
+    def should_split(self, node):
+        return False
+
+
+class _Builder(KernelBuilder):
+    """Pulls elements at constant places; the state's elements are `carry` expressions."""
+
+    def __init__(self, leaves):
+        root = SimpleNamespace(shape=(), id=-1)
+        super().__init__(leaves, [(root, None)])
+        self.carried: dict[int, tuple[int, tuple]] = {}
+        self.counter = None
+        self.turn = self.new_variable(0)
+
+    def _other(self, node, index, mask):
+        if len(self.exprs) > MAX_EXPRESSIONS:
+            raise NotSmall("too many operations")
+        if node is self.counter:
+            position = self.index_expr(af.variable(self.turn))
+            return self.make("convert", (position,), node.dtype)
+        if node.id in self.carried:
+            return self._carry(node, index)
+        if node.op == "dot":
+            return self.value(self._as_sum(node), index, mask)
+        return super()._other(node, index, mask)
+
+    def _carry(self, node, index):
+        first, shape = self.carried[node.id]
+        position = af.dot(index, af.contiguous_strides(shape))
+        if position[1]:
+            raise NotSmall("an element of the state at a traced position")
+        used = frozenset((self.turn,))
+        return self.make("carry", (), node.dtype, (first + position[0],), used, cost=0)
+
+    def _as_sum(self, node):
+        (contract_a, contract_b), (batch_a, batch_b) = node.attrs
+        a, b = node.args
+        free_a = [i for i in range(len(a.shape)) if i not in contract_a and i not in batch_a]
+        free_b = [i for i in range(len(b.shape)) if i not in contract_b and i not in batch_b]
+        return as_loops(self.partition, node, a, b, free_a, free_b)
+
+    def reduction(self, node, index, mask, kind, axes):
+        source = node.args[0]
+        extents = tuple([source.shape[a] for a in axes])
+        if node.op != "reduce" or not 0 < math.prod(extents) <= MAX_TERMS or mask is not None:
+            raise NotSmall("a long reduction")
+        return self._unrolled(source, index, kind, axes, extents)
+
+
+def build_register_loop(partition, bodies, consts, own, tests, state, flag):
+    """(kernel, buffers) of a loop, or None. `flag`: a byte for loops with a test."""
+    test, body, count = bodies
+    if count > MAX_TURNS:
+        return None  # one call of a kernel cannot be interrupted
+    try:
+        return _build(partition, test, body, count, consts, own, tests, state, flag)
+    except NotSmall:
+        return None
+
+
+def _bind(builder, leaves, body, counted, consts, captured, state, kinds):
+    """Tells the builder what each input of a body's graph is."""
+    inputs = list(body.graph.inputs)
+    builder.counter = inputs.pop(0) if counted else None
+    builder.carried = {}
+    leaves.views = {}
+    for node, view in zip(inputs[: len(consts)], consts, strict=True):
+        leaves.views[node.id] = view
+    for node, view in zip(body.captured, captured, strict=True):
+        leaves.views[node.id] = view
+    first = 0
+    for node, view, kind in zip(inputs[len(consts) :], state, kinds, strict=True):
+        if kind == "carry":
+            builder.carried[node.id] = (first, node.shape)
+            first += node.size
+        elif kind == "same":
+            leaves.views[node.id] = view
+    return inputs[len(consts) :]
+
+
+def _build(partition, test, body, count, consts, own, tests, state, flag):
+    inputs = body.graph.inputs[len(body.graph.inputs) - len(state) :]
+    kinds = [
+        _kind(body.graph, old, new)
+        for old, new in zip(inputs, body.graph.outputs, strict=True)
+    ]
+    carried_size = sum(n.size for n, k in zip(inputs, kinds, strict=True) if k == "carry")
+    if carried_size > MAX_STATE or carried_size == 0 or 0 in [v.buffer.size for v in state]:
+        raise NotSmall("the state is large")
+    leaves = _Leaves(partition, body.table)
+    builder = _Builder(leaves)
+    builder.extents[builder.turn] = max(count, 0)
+    _bind(builder, leaves, body, count >= 0, consts, own, state, kinds)
+    stage = Stage([Loop(builder.turn, max(count, 0))])
+    for new, view, kind in zip(body.graph.outputs, state, kinds, strict=True):
+        if kind == "carry":
+            _carry_elements(builder, stage, new, view)
+        elif kind == "row":
+            _store_row(builder, stage, new, view)
+    if test is not None:
+        leaves.table = test.table
+        builder.memo = {}
+        _bind(builder, leaves, test, False, consts, tests, state, kinds)
+        stage.test = builder.value(test.graph.outputs[0], ())
+        stage.flag = builder.buffer_number(flag, "out")
+    kernel = Kernel(
+        builder.buffers, [], [stage], [], "none", builder.exprs,
+        operations=tuple(builder.operations), label="loop",
+    )  # fmt: skip
+    return kernel, [partition.buffers[i] for i in builder.buffer_ids]
+
+
+def _kind(graph, old, new) -> str:
+    """same | row (only one small row is written) | carry."""
+    if old is new:
+        return "same"
+    if new.op == "dynamic_update_slice" and new.args[0] is old and new.args[1].size <= MAX_ROW:
+        uses = sum(a is old for n in graph.nodes() for a in n.args)
+        traced = any(s.op != "lit" for s in new.args[2:])
+        if uses == 1 and traced and graph.outputs.count(new) == 1:
+            return "row"
+    return "carry"
+
+
+def _places(shape):
+    """Every constant multi-index of a shape, in row-major order."""
+    for flat in range(math.prod(shape)):
+        place = []
+        for n in reversed(shape):
+            place.append(af.constant(flat % n))
+            flat //= n
+        yield tuple(place[::-1])
+
+
+def _carry_elements(builder, stage, new, view) -> None:
+    number = builder.buffer_number(view.buffer, "inout")
+    for offset, place in enumerate(_places(new.shape)):
+        expr = builder.value(new, place)
+        stage.carried.append(Carry(number, view.offset + offset, new.dtype, expr))
+
+
+def _store_row(builder, stage, new, view) -> None:
+    update, starts = new.args[1], new.args[2:]
+    number = builder.buffer_number(view.buffer, "out")
+    first = [
+        clamped(builder, builder.value(s, ()), n - size)
+        for s, n, size in zip(starts, new.shape, update.shape, strict=True)
+    ]
+    for place in _places(update.shape):
+        where = [af.add(a, b) for a, b in zip(place, first, strict=True)]
+        position = builder.position_in(view, where)
+        stage.stores.append(Store(number, position, builder.value(update, place)))

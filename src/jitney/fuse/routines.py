@@ -1,0 +1,180 @@
+"""Steps for operations that are not pulled: concatenation, updates in place, routines.
+
+Each maker gets the partition, the node, the view its result belongs in, and the item to add steps
+to. Routines are native code with the kernel ABI (csrc/routines/README.md lists them) on buffers in
+row-major order.
+"""
+
+import math
+
+from ..ir.types import nbytes_of
+from . import affine as af
+from .buffers import NativeStep, PythonStep, View, whole
+from .partition import step_maker
+from .pull_gather import clamped
+from .pull_views import MAX_SELECTS
+
+NS_PER_ELEMENT = {"sort": 30.0, "argsort": 40.0, "top_k": 2.0, "scatter": 1.5, "cumulative": 0.8}
+SMALL_CONCAT = 64  # so few elements are one kernel with selects, not one kernel a part
+CUMULATIVE_BLOCK = 256  # columns of one piece: a row of them is 16 vectors
+
+
+@step_maker("concat")
+def store_parts(partition, node, view, item):
+    """Each part is computed straight into its place."""
+    axis, start = node.attrs[0], 0
+    if node.size <= SMALL_CONCAT and len(node.args) <= MAX_SELECTS:
+        partition.emit_kernel([(node, view)], item)
+        return
+    for part in node.args:
+        corner = [0] * len(node.shape)
+        corner[axis] = start
+        partition.emit_into(part, view.part(corner, part.shape), item)
+        start += part.shape[axis]
+
+
+@step_maker("dynamic_update_slice")
+def store_update(partition, node, view, item):
+    """The operand's elements, then the update over a window of them.
+
+    The copy of the operand disappears where the planner may reuse its memory.
+    """
+    operand, update = node.args[:2]
+    partition.emit_into(operand, view, item)
+
+    def position(builder, target, index):
+        where = []
+        for a, start, n, size in zip(index, node.args[2:], node.shape, update.shape, strict=True):
+            first = clamped(builder, builder.value(start, ()), n - size)
+            where.append(af.add(a, first))
+        return builder.position_in(target, where)
+
+    partition.emit_kernel([(update, view)], item, position)
+
+
+def stored_view(partition, node) -> View:
+    """A contiguous view of a node's value."""
+    view = partition.request(node)
+    if view.is_contiguous:
+        return view
+    copy = partition.table.intern("copy", (node,), node.shape, node.dtype)
+    return partition.request(copy)
+
+
+def _ref(view):
+    return (view.buffer, view.offset * nbytes_of(view.buffer.code))
+
+
+def _native(partition, item, name, views, params, extent, grain, written, cost):
+    writes = {views[i].buffer.id for i in written}
+    refs = [_ref(v) for v in views]
+    item.add(NativeStep(name, refs, tuple(params), extent, grain, writes, cost))
+
+
+@step_maker("cumulative")
+def store_cumulative(partition, node, view, item):
+    kind, axis, reverse = node.attrs
+    source = stored_view(partition, node.args[0])
+    outer = math.prod(node.shape[:axis])
+    n, inner = node.shape[axis], math.prod(node.shape[axis + 1 :])
+    cost = NS_PER_ELEMENT["cumulative"] * node.size
+    block = min(inner, CUMULATIVE_BLOCK)
+    pieces = outer * -(-inner // block) if inner else 0
+    grain = pieces if cost < 40000 else max(1, pieces // 16)
+    params = (n, inner, int(reverse), block)
+    name = f"cum{kind}_{node.dtype}"
+    _native(partition, item, name, [source, view], params, pieces, grain, [1], cost)
+
+
+@step_maker("call")
+def store_call(partition, node, _, item):
+    CALLS[node.attrs[0]](partition, node, item)
+
+
+def _results(partition, node):
+    return [
+        partition.views[partition.table.intern("part", (node,), shape, code, (i,)).id]
+        for i, (shape, code) in enumerate(node.attrs[1])
+    ]
+
+
+def _scratch(partition, code, size) -> View:
+    return whole(partition.new_buffer(code, size), (size,))
+
+
+def _sort(partition, node, item):
+    source = stored_view(partition, node.args[0])
+    (result,) = _results(partition, node)
+    _row_routine(partition, node, item, f"sort_{node.args[0].dtype}", [source, result], 2)
+
+
+def _argsort(partition, node, item):
+    source = stored_view(partition, node.args[0])
+    (result,) = _results(partition, node)
+    _row_routine(partition, node, item, f"argsort_{node.args[0].dtype}", [source, result], 4)
+
+
+def _row_routine(partition, node, item, name, views, words):
+    """A routine on rows of n elements with a workspace of `words` 8-byte words an element."""
+    shape = node.args[0].shape
+    n, rows = shape[-1], math.prod(shape[:-1])
+    cost = NS_PER_ELEMENT[node.attrs[0]] * rows * n
+    grain = rows if cost < 40000 else max(1, -(-rows // 16))
+    pieces = -(-rows // grain) if rows else 1
+    work = _scratch(partition, "i64", pieces * (words * n + 64))
+    _native(
+        partition, item, name, [*views, work], (n, 0, grain, 4), rows, grain,
+        [len(views) - 1, len(views)], cost,
+    )  # fmt: skip
+
+
+def _top_k(partition, node, item):
+    source = stored_view(partition, node.args[0])
+    values, indices = _results(partition, node)
+    n, k = node.args[0].shape[-1], node.attrs[2]
+    rows = math.prod(node.args[0].shape[:-1])
+    cost = NS_PER_ELEMENT["top_k"] * rows * n
+    grain = rows if cost < 40000 else max(1, -(-rows // 16))
+    pieces = -(-rows // grain) if rows else 1
+    work = _scratch(partition, "i64", pieces * (4 * n + 64))
+    _native(
+        partition, item, f"top_k_{node.args[0].dtype}", [source, values, indices, work],
+        (n, k, grain, 4), rows, grain, [1, 2, 3], cost,
+    )  # fmt: skip
+
+
+def _scatter(partition, node, item):
+    operand, offsets, updates = node.args
+    kind, window = node.attrs[2:]
+    (result,) = _results(partition, node)
+    partition.emit_into(operand, result, item)
+    offsets, updates = stored_view(partition, offsets), stored_view(partition, updates)
+    count = offsets.shape[0]
+    _native(
+        partition, item, f"scatter_{kind}_{operand.dtype}", [result, offsets, updates],
+        (count, window, operand.size, 0), window, window, [0],
+        NS_PER_ELEMENT["scatter"] * count * window,
+    )  # fmt: skip
+
+
+def _python(partition, node, item):
+    """attrs[2] is called with the addresses of the operands and results."""
+    views = [stored_view(partition, a) for a in node.args]
+    results = _results(partition, node)
+    item.add(
+        PythonStep(
+            node.attrs[2].name,
+            node.attrs[2],
+            [_ref(v) for v in (*views, *results)],
+            {v.buffer.id for v in results},
+        )
+    )
+
+
+CALLS = {
+    "sort": _sort,
+    "argsort": _argsort,
+    "top_k": _top_k,
+    "scatter": _scatter,
+    "python": _python,
+}

@@ -1,0 +1,213 @@
+"""Fits a kernel to the machine: merges loops, chooses the vector loop, estimates the cost.
+
+In: a Kernel as built, with its live expressions. Out: the same kernel with adjacent loops merged
+where memory allows, `lane`, `small` and `stream` set; returns nanoseconds on one thread (estimate).
+Keeps: the meaning. The constants are measured (see docs/performance.md) or say why.
+"""
+
+import math
+
+from ..ir.target import CpuTarget
+from ..ir.types import nbytes_of
+from . import affine as af
+from .kernel import Expr, Kernel, Loop
+
+SMALL_ELEMENTS = 2048  # below this a call is dispatch, and a short compile matters more than speed
+STREAM_BYTES = 16 << 20  # from this size of result on non-temporal stores win (measured)
+SHORT_AXIS = 8
+MIN_TILE = 8  # shorter axes are not worth transposing in registers
+MAX_TILED_LOADS = 4
+NS_PER_OPERATION = 0.3  # one vector instruction, about one a cycle at 3.5 GHz
+NS_PER_BYTE = 0.04  # 25 GB/s
+
+
+def schedule_kernel(
+    kernel: Kernel, used: list[Expr], target: CpuTarget, repeated: bool = False
+) -> float:
+    """See the module's text. `repeated`: it runs in a loop, so its speed matters at any size."""
+    chunk_rows = {lo.chunk_row for s in kernel.stages for lo in s.loops}
+    kernel.rows = _merge_loops(kernel, used, kernel.rows, chunk_rows)
+    for stage in kernel.stages:
+        if not any(lo.chunk_row is not None for lo in stage.loops):
+            stage.loops = _merge_loops(kernel, used, stage.loops, set())
+    kernel.lane = _choose_lane(kernel, used)
+    if kernel.lane == "row":
+        kernel.rows = _longest_last(kernel.rows)
+    rows = math.prod(lo.extent for lo in kernel.rows)
+    inner = sum(_trip_count(s) for s in kernel.stages)
+    elements = rows * max(1, inner)
+    kernel.small = _smallness(kernel, elements, repeated)
+    kernel.stream = _streams(kernel, target)
+    _choose_tile(kernel, used)
+    return _cost(kernel, used, rows, inner)
+
+
+def lanes_of(kernel: Kernel, used, target: CpuTarget) -> int:
+    """Lanes of the kernel's vectors: of 32-bit elements, or of 64-bit ones where floats are f64."""
+    wide = any(x.dtype == "f64" for x in used)
+    return max(2, target.vector_bits // (64 if wide else 32))
+
+
+def _trip_count(stage) -> int:
+    return math.prod(min(lo.extent, lo.chunk or lo.extent) for lo in stage.loops)
+
+
+# ---------------------------------------------------------------------- merging
+def _affines(kernel: Kernel, used):
+    """Every index in the kernel."""
+    for expr in used:
+        if expr.op in ("load", "index", "saved"):
+            yield expr.attrs[-1]
+    for stores in [kernel.stores, *[s.stores for s in kernel.stages]]:
+        for store in stores:
+            yield store.position
+    for stage in kernel.stages:
+        for _, position, _ in stage.saves:
+            yield position
+        for r in stage.reductions:
+            if r.index is not None:
+                yield r.index
+
+
+def _merge_loops(kernel, used, loops: list[Loop], fixed: set) -> list[Loop]:
+    """Merges neighbours a, b wherever every index has coefficient(a) = coefficient(b)*extent(b)."""
+    i = len(loops) - 2
+    loops = list(loops)
+    while i >= 0:
+        outer, inner = loops[i], loops[i + 1]
+        a, b, n = outer.variable, inner.variable, inner.extent
+        if a not in fixed and b not in fixed and all(
+            af.coefficient_of(x, a) == af.coefficient_of(x, b) * n for x in _affines(kernel, used)
+        ):
+            _drop_variable(kernel, used, a)
+            loops[i : i + 2] = [Loop(b, outer.extent * n)]
+        i -= 1
+    return loops
+
+
+def _without(a, variable):
+    return (a[0], tuple([t for t in a[1] if t[0] != variable]))
+
+
+def _drop_variable(kernel, used, variable) -> None:
+    for expr in used:
+        if variable in expr.variables:
+            expr.variables = expr.variables - {variable}
+            if expr.op in ("load", "index", "saved"):
+                expr.attrs = (*expr.attrs[:-1], _without(expr.attrs[-1], variable))
+    for stores in [kernel.stores, *[s.stores for s in kernel.stages]]:
+        for store in stores:
+            store.position = _without(store.position, variable)
+    for stage in kernel.stages:
+        stage.saves = [(k, _without(p, variable), e) for k, p, e in stage.saves]
+        for r in stage.reductions:
+            if r.index is not None:
+                r.index = _without(r.index, variable)
+
+
+# ---------------------------------------------------------------------- choices
+def _choose_lane(kernel: Kernel, used) -> str:
+    """'row', 'stage', or 'none' for a kernel of one element."""
+    if not kernel.stages:
+        return "row" if kernel.rows else "none"
+    if not kernel.rows or kernel.rows[-1].variable in {
+        lo.chunk_row for s in kernel.stages for lo in s.loops
+    }:
+        return "stage"
+    row = kernel.rows[-1].variable
+    lasts = [s.loops[-1].variable for s in kernel.stages if s.loops]
+    votes = 0
+    for expr in used:
+        if expr.op != "load":
+            continue
+        position = expr.attrs[1]
+        if abs(af.coefficient_of(position, row)) == 1:
+            votes += 1
+        elif any(abs(af.coefficient_of(position, v)) == 1 for v in lasts):
+            votes -= 1
+    if votes == 0:
+        longest = max(_trip_count(s) for s in kernel.stages)
+        return "row" if kernel.rows[-1].extent >= longest else "stage"
+    return "row" if votes > 0 else "stage"
+
+
+def _longest_last(rows: list[Loop]) -> list[Loop]:
+    """Vectors along a very short axis would be mostly empty: run them along a long one, strided."""
+    longest = max(rows, key=lambda lo: lo.extent)
+    if rows[-1].extent >= SHORT_AXIS or longest.extent < 4 * rows[-1].extent:
+        return rows
+    return [lo for lo in rows if lo is not longest] + [longest]
+
+
+def _smallness(kernel, elements, repeated) -> int:
+    if elements <= SMALL_ELEMENTS and not repeated:
+        return 2
+    if kernel.lane == "row":
+        return int(kernel.rows[-1].extent < 64)
+    return int(kernel.lane == "stage" and max(_trip_count(s) for s in kernel.stages) < 64)
+
+
+def _choose_tile(kernel, used) -> None:
+    """Blocks for loads that run along another row loop than the stores do (transposes)."""
+    if kernel.lane != "row" or kernel.stages or len(kernel.rows) < 2 or kernel.small == 2:
+        return
+    v = kernel.rows[-1]
+    others = {lo.variable: lo for lo in kernel.rows[:-1]}
+    votes: dict[int, int] = {}
+    for expr in used:
+        if is_transposed_load(expr, v.variable, others):
+            u = next(a for a, c in expr.attrs[1][1] if c == 1 and a in others)
+            votes[u] = votes.get(u, 0) + 1
+    if not votes:
+        return
+    u = max(votes, key=lambda a: votes[a])
+    if others[u].extent < MIN_TILE or v.extent < MIN_TILE or votes[u] > MAX_TILED_LOADS:
+        return
+    kernel.tile = u
+    kernel.rows = [lo for lo in kernel.rows if lo.variable not in (u, v.variable)]
+    kernel.rows += [others[u], v]
+
+
+def is_transposed_load(expr, v, others) -> bool:
+    """A plain load with a stride along v and stride 1 along another row loop."""
+    if expr.op != "load" or expr.args:
+        return False
+    terms = dict(expr.attrs[1][1])
+    if terms.get(v, 0) in (0, 1, -1) or any(a < 0 for a in terms):
+        return False
+    return any(c == 1 and a in others for a, c in terms.items())
+
+
+def _streams(kernel: Kernel, target: CpuTarget) -> bool:
+    if kernel.stages or len(kernel.rows) != 1 or len(kernel.stores) != 1:
+        return False
+    store = kernel.stores[0]
+    code, mode = kernel.buffers[store.buffer]
+    row = kernel.rows[0]
+    return (
+        mode == "out"
+        and store.position == (0, ((row.variable, 1),))
+        and row.extent * nbytes_of(code) >= STREAM_BYTES
+        and code in ("f32", "f64", "i32", "u32", "i64", "u64")
+    )
+
+
+def _cost(kernel, used, rows, inner) -> float:
+    lanes = 1 if kernel.lane == "none" else 16
+    per_row = per_inner = traffic = 0.0
+    stage_variables = {lo.variable for s in kernel.stages for lo in s.loops}
+    for expr in used:
+        own = expr.cost - sum(a.cost for a in expr.args)
+        own = max(1, min(own, 100)) if expr.op not in ("const", "param") else 0
+        if expr.variables & stage_variables:
+            per_inner += own / max(1, len(kernel.stages))
+        else:
+            per_row += own
+        if expr.op == "load" and expr.variables:
+            width = nbytes_of(expr.dtype)
+            traffic += width * (inner if expr.variables & stage_variables else 1)
+    for stores in [kernel.stores, *[s.stores for s in kernel.stages]]:
+        traffic += sum(nbytes_of(kernel.buffers[s.buffer][0]) for s in stores)
+    row_lanes = lanes if kernel.lane == "row" else 1
+    operations = rows * (per_row / row_lanes + per_inner * inner / lanes)
+    return NS_PER_OPERATION * operations + NS_PER_BYTE * rows * traffic

@@ -1,0 +1,330 @@
+"""`Graph`: a whole program as a DAG of array operations, and `GraphBuilder`, which writes it.
+
+In: calls of the lowering rules. Out: a `Graph` whose nodes are interned, typed, and already
+simplified by the local laws of `graph/laws.py` (each law looks at one node and its operands, so
+building is linear in the size of the program and ends).
+Invariant: operands precede users in `Graph.nodes()`; elementwise operands have equal shapes.
+
+The operations (`attrs` in brackets):
+
+    input[i] const[i] lit[bits]         a program input, a captured array, a scalar of the source
+    <elementwise name>                  see ELEMENTWISE
+    convert bitcast                     to node.dtype: value, or bits of equal width
+    broadcast[dims] reshape transpose[perm] reverse[axes] slice[starts,strides]
+    pad[low] concat[axis] iota[axis]    pad has operands (x, value); no interior padding
+    dynamic_slice dynamic_update_slice  start indices are scalar operands
+    gather[GatherSpec]                  JAX's gather
+    reduce[kind,axes] argreduce[kind,axis]
+    dot[contract,batch] cumulative[kind,axis,reverse]
+    call[name,…] part[i]                a routine with several results, and one of them
+"""
+
+import math
+
+import numpy as np
+
+from ..ir.node import Node, NodeTable
+from ..ir.types import DTYPE_OF_CODE, kind_of, nbytes_of
+from . import laws
+
+COMPARISONS = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
+
+_UINT_OF_BYTES = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
+
+
+def literal_bits(value, code: str) -> int:
+    """The bit pattern of a scalar as an int, so that NaN and -0.0 are told apart."""
+    dtype = DTYPE_OF_CODE[code]
+    array = np.asarray(value).astype(dtype)
+    return int(array.reshape(()).view(_UINT_OF_BYTES[nbytes_of(code)])[()])
+
+
+def literal_value(bits: int, code: str):
+    """The NumPy scalar with that bit pattern."""
+    unsigned = _UINT_OF_BYTES[nbytes_of(code)]
+    return np.asarray(bits, unsigned).view(DTYPE_OF_CODE[code])[()]
+
+
+class Graph:
+    """A finished program: inputs, captured arrays and outputs; `effects` are nodes to be computed
+    though no output needs them."""
+
+    def __init__(self, inputs, constants, outputs, name="main", effects=()):
+        self.inputs: list[Node] = inputs
+        self.constants: list = constants
+        self.outputs: list[Node] = outputs
+        self.name = name
+        self.effects: list[Node] = list(effects)
+
+    def nodes(self) -> list[Node]:
+        """Every node an output or effect needs, operands first."""
+        seen, order, stack = set(), [], [*self.outputs, *self.effects]
+        while stack:
+            node = stack.pop()
+            if node.id in seen:
+                continue
+            seen.add(node.id)
+            order.append(node)
+            stack.extend(node.args)
+        order.sort(key=lambda n: n.id)
+        return order
+
+    def __str__(self):
+        lines = [f"graph {self.name}"]
+        for node in self.nodes():
+            args = " ".join(f"%{a.id}" for a in node.args)
+            attrs = f"{list(node.attrs)}" if node.attrs else ""
+            shape = ",".join(map(str, node.shape))
+            if node.op == "lit":
+                args, attrs = repr(literal_value(node.attrs[0], node.dtype).item()), ""
+            lines.append(f"  %{node.id}:{node.dtype}[{shape}] = {node.op}{attrs} {args}".rstrip())
+        lines.append("  return " + " ".join(f"%{n.id}" for n in self.outputs))
+        return "\n".join(lines)
+
+
+class GraphBuilder:
+    """Writes a graph, one operation a call; every method returns the (simplified) result node."""
+
+    def __init__(self):
+        self.table = NodeTable()
+        self.inputs: list[Node] = []
+        self.constants: list = []
+
+    # ------------------------------------------------------------------ leaves
+    def input(self, shape, code) -> Node:
+        node = self.table.intern("input", (), tuple(shape), code, (len(self.inputs),))
+        self.inputs.append(node)
+        return node
+
+    def constant(self, value, shape, code) -> Node:
+        """A captured array (`value` is what the program will hold on to)."""
+        node = self.table.intern("const", (), tuple(shape), code, (len(self.constants),))
+        self.constants.append(value)
+        return node
+
+    def lit(self, value, code) -> Node:
+        """A scalar of type `code`."""
+        return self.table.intern("lit", (), (), code, (literal_bits(value, code),))
+
+    def full(self, value, shape, code) -> Node:
+        """A scalar spread over `shape`."""
+        return self.broadcast(self.lit(value, code), shape, ())
+
+    # ------------------------------------------------------------------ elementwise
+    def ew(self, op, *args, dtype=None) -> Node:
+        """An elementwise operation; the result has the type of its last operand unless given."""
+        if dtype is None:
+            dtype = "b1" if op in COMPARISONS else args[-1].dtype
+        law = laws.LAWS.get(op)
+        if law is not None:
+            found = law(self, args, dtype)
+            if found is not None:
+                return found
+        return self.table.intern(op, args, args[0].shape, dtype)
+
+    def add(self, a, b):
+        return self.ew("add", a, b)
+
+    def sub(self, a, b):
+        return self.ew("sub", a, b)
+
+    def mul(self, a, b):
+        return self.ew("mul", a, b)
+
+    def div(self, a, b):
+        return self.ew("div", a, b)
+
+    def neg(self, a):
+        return self.ew("neg", a)
+
+    def compare(self, op, a, b):
+        return self.ew(op, a, b)
+
+    def select(self, predicate, if_true, if_false) -> Node:
+        """`if_true` where predicate, else `if_false`; all of one shape."""
+        if if_true is if_false:
+            return if_true
+        return self.table.intern(
+            "select", (predicate, if_true, if_false), if_true.shape, if_true.dtype
+        )
+
+    def convert(self, x, code) -> Node:
+        """The values of x as `code` (floats to ints truncate and saturate, as XLA does)."""
+        if x.dtype == code:
+            return x
+        if x.op == "lit":
+            return laws.fold_convert(self, x, code)
+        if x.op == "broadcast":
+            return self.broadcast(self.convert(x.args[0], code), x.shape, x.attrs[0])
+        return self.table.intern("convert", (x,), x.shape, code)
+
+    def bitcast(self, x, code) -> Node:
+        """The bits of x as another type of the same width."""
+        if x.dtype == code:
+            return x
+        if x.op == "lit":
+            return self.table.intern("lit", (), (), code, x.attrs)
+        return self.table.intern("bitcast", (x,), x.shape, code)
+
+    # ------------------------------------------------------------------ views
+    def broadcast(self, x, shape, dims) -> Node:
+        """Operand axis i becomes result axis dims[i]; other axes, and axes of extent 1, repeat."""
+        shape, dims = tuple(shape), tuple(dims)
+        if x.shape == shape and dims == tuple(range(len(shape))):
+            return x
+        if x.op == "broadcast":
+            inner = x.args[0]
+            new_dims = tuple([dims[d] for d in x.attrs[0]])
+            if all(
+                e == x.shape[d] or e == 1 for e, d in zip(inner.shape, x.attrs[0], strict=True)
+            ):
+                return self.broadcast(inner, shape, new_dims)
+        return self.table.intern("broadcast", (x,), shape, x.dtype, (dims,))
+
+    def broadcast_to(self, x, shape) -> Node:
+        """NumPy broadcasting: trailing axes are aligned."""
+        shape = tuple(shape)
+        return self.broadcast(x, shape, range(len(shape) - len(x.shape), len(shape)))
+
+    def reshape(self, x, shape) -> Node:
+        shape = tuple(shape)
+        if x.shape == shape:
+            return x
+        if x.op == "reshape":
+            return self.reshape(x.args[0], shape)
+        if x.op == "broadcast" and x.args[0].shape == ():
+            return self.broadcast(x.args[0], shape, ())
+        return self.table.intern("reshape", (x,), shape, x.dtype)
+
+    def transpose(self, x, permutation) -> Node:
+        """Result axis i is operand axis permutation[i]."""
+        permutation = tuple(permutation)
+        if permutation == tuple(range(len(permutation))):
+            return x
+        if x.op == "transpose":
+            inner = x.attrs[0]
+            return self.transpose(x.args[0], tuple([inner[p] for p in permutation]))
+        if x.op == "broadcast":
+            position = {p: i for i, p in enumerate(permutation)}
+            shape = tuple([x.shape[p] for p in permutation])
+            return self.broadcast(x.args[0], shape, tuple([position[d] for d in x.attrs[0]]))
+        shape = tuple([x.shape[p] for p in permutation])
+        return self.table.intern("transpose", (x,), shape, x.dtype, (permutation,))
+
+    def reverse(self, x, axes) -> Node:
+        axes = tuple(sorted(a for a in axes if x.shape[a] > 1))
+        if not axes:
+            return x
+        return self.table.intern("reverse", (x,), x.shape, x.dtype, (axes,))
+
+    def slice(self, x, starts, limits, strides=None) -> Node:
+        starts = tuple(starts)
+        strides = tuple(strides) if strides else (1,) * len(starts)
+        shape = tuple(
+            [
+                max(0, -(-(hi - lo) // st))
+                for lo, hi, st in zip(starts, limits, strides, strict=True)
+            ]
+        )
+        if shape == x.shape:
+            return x
+        if x.op == "broadcast" and x.args[0].shape == ():
+            return self.broadcast(x.args[0], shape, ())
+        return self.table.intern("slice", (x,), shape, x.dtype, (starts, strides))
+
+    def pad(self, x, value, low, high) -> Node:
+        """Pads with `value`; negative amounts cut."""
+        starts = [max(0, -lo) for lo in low]
+        limits = [n - max(0, -hi) for n, hi in zip(x.shape, high, strict=True)]
+        if any(starts) or any(lim != n for lim, n in zip(limits, x.shape, strict=True)):
+            limits = [max(s, lim) for s, lim in zip(starts, limits, strict=True)]
+            x = self.slice(x, starts, limits)
+        low = tuple([max(0, lo) for lo in low])
+        high = tuple([max(0, hi) for hi in high])
+        if not any(low) and not any(high):
+            return x
+        shape = tuple([lo + n + hi for lo, n, hi in zip(low, x.shape, high, strict=True)])
+        return self.table.intern("pad", (x, value), shape, x.dtype, (low,))
+
+    def concat(self, parts, axis) -> Node:
+        parts = [p for p in parts if p.shape[axis] > 0] or list(parts[:1])
+        if len(parts) == 1:
+            return parts[0]
+        shape = list(parts[0].shape)
+        shape[axis] = sum(p.shape[axis] for p in parts)
+        return self.table.intern("concat", tuple(parts), tuple(shape), parts[0].dtype, (axis,))
+
+    def iota(self, shape, axis, code) -> Node:
+        return self.table.intern("iota", (), tuple(shape), code, (axis,))
+
+    def expand_dims(self, x, axis) -> Node:
+        shape = x.shape[:axis] + (1,) + x.shape[axis:]
+        return self.reshape(x, shape)
+
+    # ------------------------------------------------------------------ dynamic access
+    def dynamic_slice(self, x, starts, sizes) -> Node:
+        """A window of static size at traced starts, clamped into bounds."""
+        if tuple(sizes) == x.shape:
+            return x
+        return self.table.intern("dynamic_slice", (x, *starts), tuple(sizes), x.dtype)
+
+    def dynamic_update_slice(self, x, update, starts) -> Node:
+        if update.shape == x.shape:
+            return update
+        if update.size == 0:
+            return x
+        return self.table.intern("dynamic_update_slice", (x, update, *starts), x.shape, x.dtype)
+
+    # ------------------------------------------------------------------ reductions and contractions
+    def reduce(self, kind, x, axes) -> Node:
+        """sum prod max min and or xor over axes (removed)."""
+        axes = tuple(sorted(axes))
+        if not axes:
+            return x
+        shape = tuple([n for i, n in enumerate(x.shape) if i not in axes])
+        if math.prod(x.shape[a] for a in axes) == 1:
+            return self.reshape(x, shape)
+        return self.table.intern("reduce", (x,), shape, x.dtype, (kind, axes))
+
+    def argreduce(self, kind, x, axis, code) -> Node:
+        """Index of the first max or min along an axis (NaN counts as the extreme)."""
+        shape = x.shape[:axis] + x.shape[axis + 1 :]
+        return self.table.intern("argreduce", (x,), shape, code, (kind, axis))
+
+    def dot(self, a, b, contract, batch, code) -> Node:
+        (ca, cb), (ba, bb) = contract, batch
+        free_a = [i for i in range(len(a.shape)) if i not in ca and i not in ba]
+        free_b = [i for i in range(len(b.shape)) if i not in cb and i not in bb]
+        shape = [a.shape[i] for i in ba] + [a.shape[i] for i in free_a]
+        shape += [b.shape[i] for i in free_b]
+        attrs = ((tuple(ca), tuple(cb)), (tuple(ba), tuple(bb)))
+        return self.table.intern("dot", (a, b), tuple(shape), code, attrs)
+
+    def cumulative(self, kind, x, axis, reverse) -> Node:
+        return self.table.intern("cumulative", (x,), x.shape, x.dtype, (kind, axis, reverse))
+
+    # ------------------------------------------------------------------ routines
+    def call(self, name, args, results, attrs=()) -> list[Node]:
+        """A routine outside the language: `results` is a list of (shape, code)."""
+        results = tuple((tuple(s), c) for s, c in results)
+        node = self.table.intern("call", tuple(args), (), "b1", (name, results, *attrs))
+        return [
+            self.table.intern("part", (node,), shape, code, (i,))
+            for i, (shape, code) in enumerate(results)
+        ]
+
+    def finish(self, outputs, name, effects=()) -> Graph:
+        return Graph(self.inputs, self.constants, list(outputs), name, effects)
+
+
+def is_literal(node, value=None) -> bool:
+    """Whether node is a scalar of the source (spread or not), equal to `value` if given."""
+    if node.op == "broadcast":
+        node = node.args[0]
+    if node.op != "lit":
+        return False
+    if value is None:
+        return True
+    if kind_of(node.dtype) == "b":
+        return bool(node.attrs[0]) == value
+    return node.attrs[0] == literal_bits(value, node.dtype)

@@ -1,0 +1,188 @@
+"""Local laws of arithmetic, applied while a graph is written.
+
+In: an elementwise operation and its operands. Out: a simpler node, or None.
+Keeps: IEEE results bit for bit (so `x + 0.0` stays: it turns -0.0 into 0.0; `x * 0` stays: NaN).
+Each law looks at one node and its operands and makes a node with fewer operations: building ends.
+Literal operands are folded only by operations IEEE 754 rounds exactly.
+"""
+
+import numpy as np
+
+from ..ir.types import DTYPE_OF_CODE, kind_of
+
+
+def _scalar(node):
+    """The literal under node (spread or not), or None."""
+    if node.op == "lit":
+        return node
+    if node.op == "broadcast" and node.args[0].op == "lit":
+        return node.args[0]
+    return None
+
+
+def _value(lit):
+    raw = np.asarray(lit.attrs[0], dtype=f"u{DTYPE_OF_CODE[lit.dtype].itemsize}")
+    return raw.view(DTYPE_OF_CODE[lit.dtype])[()]
+
+
+def _spread(g, lit, like):
+    return g.broadcast(lit, like.shape, ()) if like.shape != () else lit
+
+
+def _is(lit, number) -> bool:
+    """Whether the literal has exactly this value and sign."""
+    if lit is None:
+        return False
+    value = _value(lit)
+    if value != number:
+        return False
+    return kind_of(lit.dtype) != "f" or bool(np.signbit(value)) == bool(np.signbit(float(number)))
+
+
+_EXACT = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "max": np.maximum,
+    "min": np.minimum,
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+    "neg": np.negative,
+    "abs": np.abs,
+    "not": np.invert,
+}
+
+
+def _fold(g, op, args, dtype):
+    """op on literals -> literal."""
+    lits = [_scalar(a) for a in args]
+    if any(lit is None for lit in lits):
+        return None
+    with np.errstate(all="ignore"):
+        value = _EXACT[op](*[_value(lit) for lit in lits])
+    return _spread(g, g.lit(value, dtype), args[0])
+
+
+def fold_convert(g, lit, code):
+    """convert of a literal -> literal (saturating like the machine's conversion)."""
+    value, target = _value(lit), DTYPE_OF_CODE[code]
+    if kind_of(lit.dtype) == "f" and kind_of(code) in "iu":
+        info = np.iinfo(target)
+        number = float(value)
+        if number != number:
+            return g.lit(0, code)
+        clipped = min(max(int(np.clip(number, -(2.0**70), 2.0**70)), info.min), info.max)
+        return g.lit(clipped, code)
+    with np.errstate(all="ignore"):
+        if code == "b1":
+            return g.lit(bool(value != 0), code)
+        return g.lit(np.asarray(value).astype(target), code)
+
+
+def add(g, args, dtype):
+    """a + 0 -> a for integers; a + -0.0 -> a for floats."""
+    a, b = args
+    zero = 0 if kind_of(dtype) != "f" else -0.0
+    if _is(_scalar(b), zero):
+        return a
+    if _is(_scalar(a), zero):
+        return b
+    return _fold(g, "add", args, dtype)
+
+
+def sub(g, args, dtype):
+    """a - 0 -> a (also for floats: x - 0.0 is x for every x)."""
+    a, b = args
+    if _is(_scalar(b), 0 if kind_of(dtype) != "f" else 0.0):
+        return a
+    return _fold(g, "sub", args, dtype)
+
+
+def mul(g, args, dtype):
+    """a * 1 -> a; 1 * a -> a."""
+    a, b = args
+    if _is(_scalar(b), 1):
+        return a
+    if _is(_scalar(a), 1):
+        return b
+    return _fold(g, "mul", args, dtype)
+
+
+def div(g, args, dtype):
+    """a / 1 -> a; a / 2^k -> a * 2^-k (exact)."""
+    a, b = args
+    lit = _scalar(b)
+    if lit is None:
+        return None
+    if _is(lit, 1):
+        return a
+    if kind_of(dtype) == "f" and dtype in ("f32", "f64"):
+        value = float(_value(lit))
+        mantissa, exponent = np.frexp(value)
+        if abs(mantissa) == 0.5 and abs(exponent) < 100:
+            return g.mul(a, _spread(g, g.lit(1.0 / value, dtype), a))
+    return None
+
+
+def neg(g, args, dtype):
+    """-(-a) -> a."""
+    if args[0].op == "neg":
+        return args[0].args[0]
+    return _fold(g, "neg", args, dtype)
+
+
+def not_(g, args, dtype):
+    """~~a -> a; the negation of a comparison of integers is the opposite comparison."""
+    a = args[0]
+    if a.op == "not":
+        return a.args[0]
+    opposite = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
+    if dtype == "b1" and a.op in opposite:
+        if kind_of(a.args[0].dtype) != "f" or a.op in ("eq", "ne"):
+            return g.ew(opposite[a.op], *a.args)
+    return _fold(g, "not", args, dtype)
+
+
+def and_(g, args, dtype):
+    """a & a -> a; a & true -> a."""
+    a, b = args
+    if a is b:
+        return a
+    if dtype == "b1":
+        if _is(_scalar(b), True):
+            return a
+        if _is(_scalar(a), True):
+            return b
+    return _fold(g, "and", args, dtype)
+
+
+def or_(g, args, dtype):
+    """a | a -> a; a | false -> a."""
+    a, b = args
+    if a is b:
+        return a
+    if _is(_scalar(b), 0):
+        return a
+    if _is(_scalar(a), 0):
+        return b
+    return _fold(g, "or", args, dtype)
+
+
+def _plain(op):
+    def law(g, args, dtype):
+        return _fold(g, op, args, dtype)
+
+    return law
+
+
+LAWS = {"add": add, "sub": sub, "mul": mul, "div": div, "neg": neg, "not": not_, "and": and_}
+LAWS["or"] = or_
+for _op in _EXACT:
+    LAWS.setdefault(_op, _plain(_op))

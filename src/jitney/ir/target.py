@@ -1,0 +1,37 @@
+"""`CpuTarget`: what the planner and the code generator need to know of a processor, as pure data.
+
+Detection is in `backend/host.py`; tests make targets of their own. Part of every kernel's key.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class CpuTarget:
+    """One instruction set with the sizes that matter to schedules.
+
+    `vector_bits` is the width of the registers used; `cpu` and `features` go to LLVM as they are.
+    """
+
+    arch: str = "x86_64"
+    cpu: str = "x86-64"
+    features: str = ""
+    vector_bits: int = 128
+    avx512: bool = False
+    avx2: bool = False
+    fma: bool = False
+    avx512_bf16: bool = False
+    avx512_vnni: bool = False
+    triple: str = "x86_64-unknown-linux-gnu"
+    l1_bytes: int = 32 << 10
+    l2_bytes: int = 1 << 20
+    l3_bytes: int = 16 << 20
+
+    @property
+    def lanes32(self) -> int:
+        """Lanes of a vector of 32-bit elements."""
+        return self.vector_bits // 32
+
+    def describe(self) -> str:
+        """The text that enters kernel keys."""
+        return f"{self.arch}/{self.cpu}/{self.vector_bits}/{self.features}"

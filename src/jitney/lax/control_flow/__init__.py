@@ -1,0 +1,16 @@
+"""Loops and branches: the functions whose arguments are functions.
+
+Each traces its bodies into programs without free constants (what they close over becomes
+operands) and binds one primitive: `while`, `scan` or `cond`.
+Read next: common (tracing and messages), then one file a primitive; loops is built on these.
+"""
+
+from jitney.lax.control_flow.cond import cond, cond_p, platform_dependent, switch
+from jitney.lax.control_flow.loops import associative_scan, fori_loop, map
+from jitney.lax.control_flow.scan import scan, scan_p
+from jitney.lax.control_flow.while_loop import while_loop, while_p
+
+__all__ = [
+    "associative_scan", "cond", "cond_p", "fori_loop", "map", "platform_dependent",
+    "scan", "scan_p", "switch", "while_loop", "while_p",
+]

@@ -1,0 +1,171 @@
+"""Lowering of convolutions to contractions.
+
+The image becomes [batch, *spatial, feature], padded and dilated. Then the cheapest of:
+ - few kernel elements: patches side by side (im2col), one product with the kernel's matrix;
+ - few results (a kernel's gradient): one product for each result position;
+ - neither: patches by a gather along every spatial axis.
+Kernels with one input feature a group (depthwise) are sums of slices times numbers.
+Invariant: groups are batch axes of the product.
+"""
+
+import itertools
+import math
+
+from ..ir.types import is_complex, kind_of, physical_type
+from .dot import SHORT_SUM, operands_of, short_sum
+from .rules import Pair, lower_rule
+from .shape import pad_node
+
+MAX_SLICES = 64
+
+
+@lower_rule("conv_general_dilated")
+def lower_conv(ctx, eqn, lhs, rhs):
+    aval = eqn.outvars[0].aval
+    code = physical_type((), aval.dtype)[1]
+
+    def convolve(x, k):
+        return _convolve(ctx.g, eqn.params, x, k, aval.shape, code)
+
+    if not is_complex(aval.dtype):
+        return convolve(lhs, rhs)
+    g = ctx.g
+    re = g.sub(convolve(lhs.re, rhs.re), convolve(lhs.im, rhs.im))
+    return Pair(re, g.add(convolve(lhs.re, rhs.im), convolve(lhs.im, rhs.re)))
+
+
+def _convolve(g, p, x, k, shape, code):
+    numbers = p["dimension_numbers"]
+    order = numbers.out_spec
+    if math.prod(shape) == 0 or x.size == 0 or k.size == 0:
+        return g.full(0, shape, code)
+    x, k = operands_of(g, x, k, code)
+    n_feature, n_batch = p["feature_group_count"], p["batch_group_count"]
+    x = g.transpose(x, [numbers.lhs_spec[0], *numbers.lhs_spec[2:], numbers.lhs_spec[1]])
+    k = g.transpose(k, [*numbers.rhs_spec[2:], numbers.rhs_spec[1], numbers.rhs_spec[0]])
+    config = [(lo, hi, d - 1) for (lo, hi), d in zip(p["padding"], p["lhs_dilation"], strict=True)]
+    x = pad_node(g, x, g.lit(0, x.dtype), [(0, 0, 0), *config, (0, 0, 0)])
+    out = tuple([shape[d] for d in order[2:]])
+    # groups in front: x [G, N, *spatial, C], k [G, *window, C, O]
+    groups = max(n_feature, n_batch)
+    rank = len(out)
+    x = _grouped(g, x, 0 if n_batch > 1 else rank + 1, groups)
+    k = _grouped(g, k, rank + 1, groups)
+    y = _product(g, x, k, out, p["window_strides"], p["rhs_dilation"], code)
+    # [G, N, *out, O] -> [N, G, O, *out], G and O one axis
+    y = g.transpose(y, [1, 0, rank + 2, *range(2, rank + 2)])
+    y = g.reshape(y, (y.shape[0], groups * y.shape[2], *out))
+    return g.transpose(y, [order.index(d) for d in range(rank + 2)])
+
+
+def _grouped(g, x, axis, groups):
+    """The major part of an axis as an axis of its own, in front."""
+    shape = x.shape[:axis] + (groups, x.shape[axis] // groups) + x.shape[axis + 1 :]
+    wide = g.reshape(x, shape)
+    return g.transpose(wide, [axis, *[a for a in range(len(shape)) if a != axis]])
+
+
+def _product(g, x, k, out, strides, dilation, code):
+    """[G, N, *out, O] from x [G, N, *spatial, C] and k [G, *window, C, O]."""
+    window = k.shape[1:-2]
+    geometry = out, strides, dilation
+    if math.prod(window) <= MAX_SLICES:
+        slices = [_tap(g, x, place, *geometry) for place in _places(window)]
+        if k.shape[-2] == 1:
+            return _sum_of_slices(g, slices, k, code)
+        return _matrix_product(g, g.concat(slices, len(out) + 2), k, code)
+    if math.prod(out) <= MAX_SLICES:
+        return _by_position(g, x, k, geometry, code)
+    return _matrix_product(g, _gathered(g, x, window, *geometry), k, code)
+
+
+def _places(extents):
+    return list(itertools.product(*[range(n) for n in extents]))
+
+
+def _tap(g, x, place, out, strides, dilation):
+    """The image under one element of the kernel, for every result position."""
+    lows = [0, 0, *[i * d for i, d in zip(place, dilation, strict=True)], 0]
+    highs = [lo + (n - 1) * s + 1 for lo, n, s in zip(lows[2:-1], out, strides, strict=True)]
+    highs = [*x.shape[:2], *highs, x.shape[-1]]
+    return g.slice(x, lows, highs, (1, 1, *strides, 1))
+
+
+def _contract(g, a, b, contract, code):
+    """A product whose first axes are the groups."""
+    if a.shape[0] == 1:  # one group: no batch axis
+        a, b = g.reshape(a, a.shape[1:]), g.reshape(b, b.shape[1:])
+        contract = tuple([tuple([i - 1 for i in side]) for side in contract])
+        numbers = contract, ((), ())
+    else:
+        numbers = contract, ((0,), (0,))
+    if math.prod(a.shape[i] for i in contract[0]) <= SHORT_SUM and kind_of(code) != "b":
+        y = short_sum(g, a, b, *numbers, code)
+    else:
+        y = g.dot(a, b, *numbers, code)
+    return g.reshape(y, (1, *y.shape)) if numbers[1] == ((), ()) else y
+
+
+def _matrix_product(g, patches, k, code):
+    """Patches [G, N, *out, window * C] times the kernel as a matrix."""
+    groups, last = k.shape[0], len(patches.shape) - 1
+    matrix = g.reshape(k, (groups, math.prod(k.shape[1:-1]), k.shape[-1]))
+    rows = g.reshape(patches, (groups, math.prod(patches.shape[1:last]), patches.shape[last]))
+    y = _contract(g, rows, matrix, ((2,), (1,)), code)
+    return g.reshape(y, (*patches.shape[:last], k.shape[-1]))
+
+
+def _sum_of_slices(g, slices, k, code):
+    """One input feature a group: Σ slice * element, spread over batch, positions and O."""
+    wide = "f32" if code in ("f16", "bf16") else code
+    groups, features = k.shape[0], k.shape[-1]
+    rank = len(slices[0].shape)
+    shape = (*slices[0].shape[:-1], features)
+    flat = g.reshape(g.convert(k, wide), (groups, len(slices), features))
+    total = None
+    for i, part in enumerate(slices):
+        element = g.reshape(g.slice(flat, (0, i, 0), (groups, i + 1, features)), (groups, features))
+        element = g.broadcast(element, shape, (0, rank - 1))
+        term = g.mul(g.broadcast(g.convert(part, wide), shape, range(rank)), element)
+        total = term if total is None else g.add(total, term)
+    return g.convert(total, code)
+
+
+def _by_position(g, x, k, geometry, code):
+    """For each result position the window of the image there times the kernel."""
+    out, strides, dilation = geometry
+    window = k.shape[1:-2]
+    rank = len(out)
+    parts = []
+    for place in _places(out):
+        lows = [i * s for i, s in zip(place, strides, strict=True)]
+        highs = [lo + (w - 1) * d + 1 for lo, w, d in zip(lows, window, dilation, strict=True)]
+        part = g.slice(
+            x, (0, 0, *lows, 0), (*x.shape[:2], *highs, x.shape[-1]), (1, 1, *dilation, 1)
+        )
+        axes = range(2, rank + 3)
+        y = _contract(g, part, k, (tuple(axes), tuple([a - 1 for a in axes])), code)
+        parts.append(g.reshape(y, (y.shape[0], y.shape[1], 1, y.shape[2])))
+    y = g.concat(parts, 2)
+    return g.reshape(y, (y.shape[0], y.shape[1], *out, y.shape[3]))
+
+
+def _gathered(g, x, window, out, strides, dilation):
+    """Patches [G, N, *out, *window * C]: each spatial axis looked up at position and element."""
+    for a, (w, n, s, d) in enumerate(zip(window, out, strides, dilation, strict=True)):
+        axis = 2 + 2 * a  # the axes before it are already (position, element) pairs
+        shape = (n, w)
+        place = g.add(
+            g.mul(g.iota(shape, 0, "i32"), g.full(s, shape, "i32")),
+            g.mul(g.iota(shape, 1, "i32"), g.full(d, shape, "i32")),
+        )
+        sizes = tuple([1 if i == axis else m for i, m in enumerate(x.shape)])
+        offsets = tuple([i for i in range(len(x.shape) + 1) if i not in (axis, axis + 1)])
+        attrs = (offsets, (axis,), (), (), (axis,), sizes, "promise")
+        result = x.shape[:axis] + shape + x.shape[axis + 1 :]
+        operands = (x, g.reshape(place, (n, w, 1)), g.lit(0, x.dtype))
+        x = g.table.intern("gather", operands, result, x.dtype, attrs)
+    rank = len(out)
+    positions = [2 + 2 * a for a in range(rank)]
+    x = g.transpose(x, [0, 1, *positions, *[p + 1 for p in positions], 2 + 2 * rank])
+    return g.reshape(x, (*x.shape[:2], *out, math.prod(window) * x.shape[-1]))

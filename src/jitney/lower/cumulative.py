@@ -1,0 +1,43 @@
+"""Lowering of cumulative sums, products and extremes."""
+
+from . import complex_math
+from .rules import LoweringError, Pair, lower_rule
+
+_KINDS = {"cumsum": "sum", "cumprod": "prod", "cummax": "max", "cummin": "min"}
+_KINDS["cumlogsumexp"] = "logsumexp"
+
+
+def _register(name, kind):
+    @lower_rule(name)
+    def rule(ctx, eqn, x):
+        axis, reverse = eqn.params["axis"], eqn.params["reverse"]
+        if isinstance(x, Pair):
+            return _complex(ctx.g, kind, x, axis, reverse)
+        if x.dtype == "b1":
+            wide = ctx.g.convert(x, "u8")
+            return ctx.g.convert(ctx.g.cumulative(kind, wide, axis, reverse), "b1")
+        return ctx.g.cumulative(kind, x, axis, reverse)
+
+
+for _name, _kind in _KINDS.items():
+    _register(_name, _kind)
+
+
+def _complex(g, kind, x, axis, reverse):
+    if kind == "sum":
+        return Pair(*[g.cumulative("sum", part, axis, reverse) for part in x])
+    if kind != "prod":
+        raise LoweringError(f"cumulative {kind} of complex numbers")
+    n, step = x.shape[axis], 1
+    while step < n:  # Hillis and Steele (1986): log2(n) shifted products
+        shifted = _shift(g, x, axis, step, reverse)
+        x = complex_math.mul(g, x, shifted)
+        step *= 2
+    return x
+
+
+def _shift(g, x, axis, step, reverse):
+    low, high = [0] * len(x.shape), [0] * len(x.shape)
+    low[axis], high[axis] = (-step, step) if reverse else (step, -step)
+    one, zero = g.lit(1.0, x.dtype), g.lit(0.0, x.dtype)
+    return Pair(g.pad(x.re, one, low, high), g.pad(x.im, zero, low, high))

@@ -1,0 +1,56 @@
+"""Lowering of contractions: real `dot` nodes; a complex product is four of them."""
+
+import math
+
+from ..ir.types import is_complex, kind_of, physical_type
+from .rules import Pair, lower_rule
+
+SHORT_SUM = 4  # products summed over at most this many terms are not worth a matrix kernel
+
+
+@lower_rule("dot_general")
+def lower_dot_general(ctx, eqn, a, b):
+    g, aval = ctx.g, eqn.outvars[0].aval
+    contract, batch = eqn.params["dimension_numbers"]
+    code = physical_type((), aval.dtype)[1]
+
+    def dot(x, y):
+        x, y = operands_of(g, x, y, code)
+        if math.prod(x.shape[i] for i in contract[0]) <= SHORT_SUM and kind_of(code) != "b":
+            return short_sum(g, x, y, contract, batch, code)
+        return g.dot(x, y, contract, batch, code)
+
+    if not is_complex(aval.dtype):
+        return dot(a, b)
+    a, b = _as_pair(g, a), _as_pair(g, b)
+    re = g.sub(dot(a.re, b.re), dot(a.im, b.im))
+    return Pair(re, g.add(dot(a.re, b.im), dot(a.im, b.re)))
+
+
+def short_sum(g, x, y, contract, batch, code):
+    """A product with few terms as an elementwise product and a sum: these fuse with anything."""
+    (cx, cy), (bx, by) = contract, batch
+    free_x = [i for i in range(len(x.shape)) if i not in cx and i not in bx]
+    free_y = [i for i in range(len(y.shape)) if i not in cy and i not in by]
+    n_batch, n_x, n_sum = len(bx), len(free_x), len(cx)
+    place_x = {axis: i for i, axis in enumerate((*bx, *free_x, *cx))}
+    order_y = (*by, *cy, *free_y)
+    place_y = {axis: i if i < n_batch else i + n_x for i, axis in enumerate(order_y)}
+    shape = [x.shape[i] for i in (*bx, *free_x, *cx)] + [y.shape[i] for i in free_y]
+    terms = [
+        g.broadcast(g.convert(v, code), shape, [place[i] for i in range(len(v.shape))])
+        for v, place in ((x, place_x), (y, place_y))
+    ]
+    return g.reduce("sum", g.mul(*terms), range(n_batch + n_x, n_batch + n_x + n_sum))
+
+
+def _as_pair(g, x):
+    return x if isinstance(x, Pair) else Pair(x, g.full(0.0, x.shape, x.dtype))
+
+
+def operands_of(g, x, y, code):
+    """Both operands in one type from which products are accumulated exactly enough."""
+    if x.dtype == y.dtype and (kind_of(x.dtype) == "f" and kind_of(code) == "f"):
+        if x.dtype == code or x.dtype in ("bf16", "f16"):
+            return x, y
+    return g.convert(x, code), g.convert(y, code)

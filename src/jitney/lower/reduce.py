@@ -1,0 +1,113 @@
+"""Lowering of reductions."""
+
+import math
+
+from ..core import interpret
+from ..core.jaxpr import ClosedJaxpr, DebugInfo
+from ..core.staging import trace_flat
+from ..ir.types import code_of, kind_of
+from ..lax.nary import broadcast_to
+from ..lax.tree_reduce import reduce_pairs
+from . import complex_math
+from .inline import inline
+from .rules import LoweringError, Pair, lower_rule
+
+_KINDS = {
+    "reduce_sum": "sum",
+    "reduce_prod": "prod",
+    "reduce_max": "max",
+    "reduce_min": "min",
+    "reduce_and": "and",
+    "reduce_or": "or",
+    "reduce_xor": "xor",
+}
+
+
+def _register(name, kind):
+    @lower_rule(name)
+    def rule(ctx, eqn, x):
+        axes = eqn.params["axes"]
+        if isinstance(x, Pair):
+            return _complex(ctx.g, kind, x, axes)
+        if x.dtype == "b1":
+            boolean = {"max": "or", "min": "and", "sum": "or", "prod": "and"}.get(kind, kind)
+            return ctx.g.reduce(boolean, x, axes)
+        return ctx.g.reduce(kind, x, axes)
+
+
+for _name, _kind in _KINDS.items():
+    _register(_name, _kind)
+
+
+def _complex(g, kind, x, axes):
+    if kind == "sum":
+        return Pair(g.reduce("sum", x.re, axes), g.reduce("sum", x.im, axes))
+    if kind in _HALVED and (kind == "prod" or x.re.size):
+        return _by_halves(g, _HALVED[kind], x, axes)
+    raise LoweringError(f"reduction {kind} of complex numbers")
+
+
+_HALVED = {"prod": complex_math.mul, "max": complex_math.maximum, "min": complex_math.minimum}
+
+
+def _by_halves(g, combine, x, axes):
+    """log2(n) elementwise combinations; no elements give 1 (products only)."""
+    for axis in sorted(axes, reverse=True):
+        while x.shape[axis] > 1:
+            n = x.shape[axis]
+            half = n // 2
+            parts = [_take(g, x, axis, 0, half), _take(g, x, axis, half, 2 * half)]
+            folded = combine(g, *parts)
+            if n % 2:
+                rest = _take(g, x, axis, n - 1, n)
+                folded = Pair(
+                    g.concat([folded.re, rest.re], axis), g.concat([folded.im, rest.im], axis)
+                )
+            x = folded
+        shape = x.shape[:axis] + x.shape[axis + 1 :]
+        if x.shape[axis] == 0:
+            x = Pair(g.full(1.0, shape, x.dtype), g.full(0.0, shape, x.dtype))
+        else:
+            x = Pair(g.reshape(x.re, shape), g.reshape(x.im, shape))
+    return x
+
+
+def _take(g, x, axis, low, high):
+    lows, highs = [0] * len(x.shape), list(x.shape)
+    lows[axis], highs[axis] = low, high
+    return Pair(g.slice(x.re, lows, highs), g.slice(x.im, lows, highs))
+
+
+@lower_rule("argmax", "argmin")
+def lower_argreduce(ctx, eqn, x):
+    (axis,) = eqn.params["axes"]
+    if kind_of(x.dtype) == "b":
+        x = ctx.g.convert(x, "i32")
+    code = code_of(eqn.outvars[0].aval.dtype)
+    wide = code if code in ("i32", "i64") else "i32"
+    return ctx.g.convert(ctx.g.argreduce(eqn.primitive.name, x, axis, wide), code)
+
+
+@lower_rule("reduce")
+def lower_general_reduce(ctx, eqn, *values):
+    """A fold by any elementwise function, written as log2(n) combinations of halves."""
+    p = eqn.params
+    closed, axes, count = p["jaxpr"], p["dimensions"], len(values) // 2
+    if any(e.primitive.attributes.get("kind") != "elementwise" for e in closed.eqns):
+        raise LoweringError("reduce by a function that is not elementwise has no machine code")
+    avals = [v.aval for v in eqn.invars]
+
+    def combine(left, right):
+        shape = left[0].shape
+        outs = interpret.eval_jaxpr(closed.jaxpr, closed.consts, *left, *right)
+        return tuple([broadcast_to(o, shape) for o in outs])
+
+    def fold(*args):
+        xs, shape = args[:count], eqn.outvars[0].aval.shape
+        start = tuple([broadcast_to(i, shape) for i in args[count:]])
+        if math.prod(avals[0].shape[a] for a in axes) == 0:
+            return start
+        return combine(start, reduce_pairs(combine, xs, (), axes))
+
+    jaxpr, consts = trace_flat(fold, avals, DebugInfo("reduce"))
+    return inline(ctx, ClosedJaxpr(jaxpr, consts), list(values))

@@ -1,0 +1,130 @@
+"""The table of lowering rules and the context they get.
+
+A rule is `rule(ctx, eqn, *values) -> value | list of values`, registered by the primitive's name.
+A value is a graph `Node`, or a `Pair` of nodes for a complex array. `ctx.g` is the graph builder.
+"""
+
+from typing import NamedTuple
+
+from ..core.avals import to_array
+from ..ir.node import Node
+from ..ir.types import code_of, is_complex, physical_type
+
+RULES: dict = {}
+
+
+class Pair(NamedTuple):
+    """A complex array as its real and imaginary parts."""
+
+    re: Node
+    im: Node
+
+    @property
+    def shape(self):
+        return self.re.shape
+
+    @property
+    def dtype(self):
+        """Element code of the parts."""
+        return self.re.dtype
+
+
+class LoweringError(NotImplementedError):
+    """A primitive that cannot be compiled (yet), with the user's line."""
+
+
+def lower_rule(*names: str):
+    """Registers a rule for primitives of these names."""
+
+    def register(rule):
+        for name in names:
+            RULES[name] = rule
+        return rule
+
+    return register
+
+
+class Context:
+    """What rules see: the builder and a few conversions."""
+
+    def __init__(self, builder):
+        self.g = builder
+        self._token = None
+
+    def token(self):
+        """What the next effect waits for (see python_steps.py)."""
+        if self._token is None:
+            self._token = self.g.lit(0, "u8")
+        return self._token
+
+    def set_token(self, node):
+        """`node` stands for all effects up to now."""
+        self._token = node
+
+    @property
+    def effects(self) -> list:
+        """Nodes that must be computed though no result needs them."""
+        return [] if self._token is None else [self._token]
+
+    def input(self, aval):
+        """A program input of an aval."""
+        shape, code = physical_type(aval.shape, aval.dtype)
+        return self.logical(self.g.input(shape, code), aval)
+
+    def constant(self, value, aval):
+        shape, code = physical_type(aval.shape, aval.dtype)
+        return self.logical(self.g.constant(to_array(value, aval), shape, code), aval)
+
+    def literal(self, value, aval):
+        """A scalar of the source, spread over the aval's shape (normally scalar)."""
+        if is_complex(aval.dtype):
+            code = physical_type((), aval.dtype)[1]
+            number = complex(value)
+            parts = [self.g.full(p, aval.shape, code) for p in (number.real, number.imag)]
+            return Pair(*parts)
+        return self.g.full(value, aval.shape, code_of(aval.dtype))
+
+    def logical(self, node, aval):
+        """The value of a stored (physical) array."""
+        return self.split_pair(node) if is_complex(aval.dtype) else node
+
+    def split_pair(self, node) -> Pair:
+        """[..., 2] -> its two parts."""
+        shape = node.shape[:-1]
+        zeros = (0,) * len(shape)
+        parts = []
+        for i in range(2):
+            part = self.g.slice(node, zeros + (i,), shape + (i + 1,))
+            parts.append(self.g.reshape(part, shape))
+        return Pair(*parts)
+
+    def physical(self, value):
+        """The stored form of a value: parts of a pair side by side in a last axis."""
+        if not isinstance(value, Pair):
+            return value
+        last = value.shape + (1,)
+        parts = [self.g.reshape(p, last) for p in value]
+        return self.g.concat(parts, len(last) - 1)
+
+    def each(self, value, function):
+        """function on a node, or on both parts of a pair."""
+        if isinstance(value, Pair):
+            return Pair(function(value.re), function(value.im))
+        return function(value)
+
+    def spread(self, value, shape):
+        """A node over a shape: a scalar, or with axes of extent 1 where the shape has others."""
+        if value.shape == tuple(shape):
+            return value
+        return self.g.broadcast(value, shape, range(len(value.shape)))
+
+
+def run_rule(ctx, eqn, values):
+    """Lowers one equation; returns the list of its results."""
+    rule = RULES.get(eqn.primitive.name)
+    if rule is None:
+        raise LoweringError(f"the compiler has no rule for the primitive {eqn.primitive.name!r}")
+    result = rule(ctx, eqn, *values)
+    if eqn.primitive.multiple_results:
+        return result
+    return [result]

@@ -1,0 +1,107 @@
+"""Questions about dtypes: finfo, iinfo, promotion, subtypes, kinds; and text of arrays.
+
+In: dtypes or values. Out: dtypes, booleans, limits.
+Invariant: promotion is the lattice of `base.dtypes`, canonical for the present mode.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from jitney.base import dtypes
+
+finfo, iinfo = ml_dtypes.finfo, ml_dtypes.iinfo
+can_cast = np.can_cast
+array_repr, array_str = np.array_repr, np.array_str
+save, savez = np.save, np.savez
+ComplexWarning = np.exceptions.ComplexWarning
+pi, e, inf, nan, euler_gamma, newaxis = np.pi, np.e, np.inf, np.nan, np.euler_gamma, None
+
+
+def promote_types(a, b):
+    """The dtype two dtypes combine to."""
+    return dtypes.promote_types(a, b)
+
+
+def result_type(*args):
+    """The dtype that combining the arguments (values or dtypes) gives."""
+    return dtypes.result_type(*args)
+
+
+def issubdtype(arg1, arg2):
+    """Whether a dtype is of a kind."""
+    return dtypes.issubdtype(_plain(arg1), _plain(arg2))
+
+
+def _plain(spec: Any) -> Any:
+    """The NumPy scalar type or dtype a scalar maker stands for."""
+    if isinstance(spec, type) and isinstance(getattr(spec, "dtype", None), np.dtype):
+        return spec.dtype
+    return spec
+
+
+_KINDS = {
+    "bool": (np.bool_,), "signed integer": (np.signedinteger,),
+    "unsigned integer": (np.unsignedinteger,), "integral": (np.integer,),
+    "real floating": (np.floating,), "complex floating": (np.complexfloating,),
+    "numeric": (np.integer, np.floating, np.complexfloating),
+}
+
+
+def isdtype(dtype, kind):
+    """Whether a dtype is one of the given kinds or dtypes."""
+    wanted = dtypes.dtype_of_spec(_plain(dtype))
+    for one in kind if isinstance(kind, tuple) else (kind,):
+        if isinstance(one, str) and one in _KINDS:
+            if any(dtypes.issubdtype(wanted, k) for k in _KINDS[one]):
+                return True
+            continue
+        if isinstance(one, str) and one not in _KINDS:
+            try:
+                given = np.dtype(one)
+            except TypeError as error:
+                raise ValueError(f"Unrecognized {kind=} expected one of {list(_KINDS)}, or a "
+                                 "compatible input for jnp.dtype()") from error
+        else:
+            given = dtypes.dtype_of_spec(_plain(one))
+        if given == wanted:
+            return True
+    return False
+
+
+def iscomplexobj(x):
+    """Whether the value's type is complex."""
+    if x is None:
+        return False
+    try:
+        found = dtypes.dtype(x)
+    except (TypeError, AttributeError):
+        found = np.asarray(x).dtype
+    return dtypes.is_complex(found)
+
+
+def isrealobj(x):
+    """Whether the value's type is not complex."""
+    return not iscomplexobj(x)
+
+
+def printoptions(*args, **kwargs):
+    """Context manager: how arrays are shown inside the block."""
+    return np.printoptions(*args, **kwargs)
+
+
+def set_printoptions(*args, **kwargs):
+    """Set how arrays are shown."""
+    np.set_printoptions(*args, **kwargs)
+
+
+def get_printoptions():
+    """How arrays are shown."""
+    return np.get_printoptions()
+
+
+
+dtype = np.dtype

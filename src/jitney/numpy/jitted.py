@@ -1,0 +1,57 @@
+"""How functions of this package become jitted ones.
+
+`inlined`: the function vanishes under a trace (its primitives appear in the caller's jaxpr).
+`traced_call`: the function stays a `jit[name=…]` equation, as JAX prints it.
+Invariant: name, docstring and signature are those of the plain function.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from jitney.api.jit import JitFunction, jit
+
+
+def named(function: Callable, name: str, doc: str) -> Callable:
+    """Give a function made from a table its public name and docstring."""
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    function.__module__ = "jitney.numpy"
+    return function
+
+
+def inlined(function: Callable | None = None, **options: Any) -> Any:
+    """`jit(function, inline=True, …)`, usable as a decorator with or without options."""
+    if function is None:
+        return functools.partial(inlined, **options)
+    return jit(function, inline=True, **options)
+
+
+def traced_call(function: Callable | None = None, **options: Any) -> Any:
+    """`jit(function, …)`, usable as a decorator with or without options."""
+    if function is None:
+        return functools.partial(traced_call, **options)
+    return jit(function, **options)
+
+
+class AxisFunction(JitFunction):
+    """A jitted function whose static `axis` may also be given as a list."""
+
+    def _miss(self, args: tuple, kwargs: dict) -> Any:
+        if len(args) > 1 and isinstance(args[1], list):
+            return self(args[0], tuple(args[1]), *args[2:], **kwargs)
+        axis = kwargs.get("axis")
+        if isinstance(axis, list):
+            return self(*args, **{**kwargs, "axis": tuple(axis)})
+        return JitFunction._miss(self, args, kwargs)
+
+
+def along_axes(function: Callable | None = None, *, inline: bool = False, **options: Any) -> Any:
+    """A jitted function with a static axis argument in second place."""
+    if function is None:
+        return functools.partial(along_axes, inline=inline, **options)
+    jitted = jit(function, inline=inline, **options)
+    jitted.__class__ = AxisFunction
+    return jitted

@@ -1,0 +1,1 @@
+"""Helpers for testing programs and the compiler itself."""
