@@ -1,0 +1,324 @@
+"""Contractions against NumPy: sizes around every tile edge, layouts, strides, types, epilogues."""
+
+import itertools
+import os
+import sys
+
+import numpy as np
+import pytest
+
+from jitney.codegen.contraction import (
+    ContractionShape,
+    Epilogue,
+    bias_epilogue,
+    plan_contraction,
+)
+
+sys.path.insert(0, os.path.dirname(__file__))  # tests are imported without a package
+
+from contraction_harness import (  # noqa: E402
+    assert_product,
+    compile_kernel,
+    contract,
+    element_strides,
+    expected,
+    object_code,
+    random_array,
+    run_plan,
+    shape_of,
+    targets,
+    tolerance,
+)
+
+SIZES = (1, 2, 3, 5, 7, 8, 15, 16, 17, 31, 33, 63, 64, 65, 100, 130, 257)
+DEPTHS = (0, 1, 2, 3, 5, 8, 16, 31, 64, 65, 100, 257)
+LAYOUTS = tuple(itertools.product("CT", "CT"))
+TARGETS = targets()
+BEST = next(iter(TARGETS.values()))
+
+
+def _some_sizes(count, seed=0):
+    rng = np.random.default_rng(seed)
+    grid = list(itertools.product(SIZES, SIZES, DEPTHS))
+    return [grid[i] for i in rng.choice(len(grid), count, replace=False)]
+
+
+@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize("layouts", LAYOUTS, ids="".join)
+def test_sizes(name, layouts):
+    rng = np.random.default_rng(1)
+    for m, n, k in _some_sizes(80):
+        a = random_array(rng, (1, m, k), "f32", layouts[0])
+        b = random_array(rng, (1, k, n), "f32", layouts[1])
+        c = np.full((1, m, n), np.nan, np.float32)
+        contract(a, b, c, TARGETS[name])
+        assert_product(c, a, b, "f32", "f32")
+
+
+@pytest.mark.parametrize("layouts", LAYOUTS, ids="".join)
+@pytest.mark.parametrize("size", [(1, 300, 700), (300, 1, 700), (6, 400, 300), (400, 6, 300),
+                                  (9, 600, 1100), (300, 200, 1030), (1, 1, 5000)])  # fmt: skip
+def test_large_and_skinny(size, layouts):
+    rng = np.random.default_rng(2)
+    m, n, k = size
+    for threads in (1, 4):
+        a = random_array(rng, (1, m, k), "f32", layouts[0])
+        b = random_array(rng, (1, k, n), "f32", layouts[1])
+        c = np.full((1, m, n), np.nan, np.float32)
+        contract(a, b, c, BEST, threads=threads)
+        assert_product(c, a, b, "f32", "f32")
+
+
+TYPES = (
+    ("f64", "f64"), ("bf16", "bf16"), ("bf16", "f32"), ("f16", "f16"), ("f16", "f32"),
+    ("i8", "i32"), ("i8", "i8"), ("u8", "i32"), ("u8", "u8"), ("i16", "i16"), ("i16", "i32"),
+    ("i32", "i32"), ("u32", "u32"), ("i64", "i64"), ("b1", "b1"), ("i8", "i64"),
+)  # fmt: skip
+NARROW_TYPES = TYPES[1:4:2] + TYPES[5:7] + TYPES[13:15]  # what smaller targets treat differently
+TYPE_CASES = [
+    pytest.param(name, codes, id="-".join((name, *codes)))
+    for name in TARGETS
+    for codes in (TYPES if name == next(iter(TARGETS)) else NARROW_TYPES)
+]
+
+
+@pytest.mark.parametrize(("name", "codes"), TYPE_CASES)
+def test_types(name, codes):
+    rng = np.random.default_rng(3)
+    code, out = codes
+    for m, n, k in (
+        (1, 20, 70),
+        (3, 5, 7),
+        (17, 65, 33),
+        (40, 36, 47),
+        (50, 33, 600),
+        (64, 64, 64),
+    ):
+        for la, lb in ("CC", "TT"):
+            a = random_array(rng, (1, m, k), code, la)
+            b = random_array(rng, (1, k, n), code, lb)
+            c = np.zeros((1, m, n), expected(a[:, :0], b, out).dtype)
+            acc = out if out in ("i32", "i64") else None
+            contract(a, b, c, TARGETS[name], acc=acc)
+            assert_product(c, a, b, code, out)
+
+
+def test_extreme_integers_wrap():
+    for code, n in (("i8", 64), ("i16", 64), ("u8", 64)):
+        info = np.iinfo({"i8": np.int8, "i16": np.int16, "u8": np.uint8}[code])
+        for low, high in ((info.min, info.min), (info.max, info.min), (info.max, info.max)):
+            a = np.full((1, n, n), low, info.dtype)
+            b = np.full((1, n, n), high, info.dtype)
+            c = np.zeros((1, n, n), np.int32)
+            contract(a, b, c, BEST, acc="i32")
+            assert_product(c, a, b, code, "i32")
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_batches_and_strides(name):
+    rng = np.random.default_rng(4)
+    for batch, m, n, k in (
+        (7, 4, 4, 4),
+        (20, 32, 32, 32),
+        (3, 5, 70, 40),
+        (5, 1, 33, 64),
+        (4, 60, 90, 80),
+    ):
+        for kind in (
+            "plain",
+            "broadcast a",
+            "broadcast b",
+            "gaps",
+            "reversed",
+            "strided c",
+            "rows c",
+        ):
+            a = random_array(rng, (batch, m, k), "f32")
+            b = random_array(rng, (batch, k, n), "f32")
+            c = np.full((batch, m, n), np.nan, np.float32)
+            if kind == "broadcast a":
+                a = np.broadcast_to(a[:1], a.shape)
+            if kind == "broadcast b":
+                b = np.broadcast_to(b[:1], b.shape)
+            if kind == "gaps":
+                a = random_array(rng, (batch, 2 * m, 3 * k), "f32")[:, ::2, ::3]
+                b = random_array(rng, (batch, 2 * k, 2 * n), "f32")[:, ::2, ::2]
+            if kind == "reversed":
+                a, b = a[:, ::-1, ::-1], b[:, :, ::-1]
+            if kind == "strided c":
+                c = np.full((batch, m, 3 * n), np.nan, np.float32)[:, :, ::3]
+            if kind == "rows c":
+                c = np.swapaxes(np.full((batch, n, m), np.nan, np.float32), 1, 2)
+            for threads in (1, 3):
+                contract(a, b, c, TARGETS[name], threads=threads)
+                assert_product(c, a, b, "f32", "f32")
+
+
+def test_strided_result_of_blocked_sums():
+    rng = np.random.default_rng(5)
+    for la, lb in LAYOUTS:
+        a = random_array(rng, (1, 70, 1100), "f32", la)
+        b = random_array(rng, (1, 1100, 70), "f32", lb)
+        c = np.full((1, 70, 140), np.nan, np.float32)[:, :, ::2]
+        contract(a, b, c, BEST)
+        assert_product(c, a, b, "f32", "f32")
+
+
+def test_two_batch_axes():
+    """Attention scores 'bqhd,bkhd->bhqk' without a copy of either operand."""
+    rng = np.random.default_rng(6)
+    batch, heads, q, k, d = 2, 3, 20, 24, 16
+    x = rng.standard_normal((batch, q, heads, d)).astype(np.float32)
+    y = rng.standard_normal((batch, k, heads, d)).astype(np.float32)
+    c = np.full((batch, heads, q, k), np.nan, np.float32)
+    xb, xq, xh, xd = element_strides(x)
+    yb, yk, yh, yd = element_strides(y)
+    cb, ch, cq, ck = element_strides(c)
+    shape = ContractionShape(
+        batch * heads, q, k, d, "f32", "f32", "f32",
+        (xb, xq, xd), (yb, yd, yk), (cb, cq, ck), heads, (xh, yh, ch),
+    )  # fmt: skip
+    run_plan(plan_contraction(shape, BEST, 2), x, y, c)
+    np.testing.assert_allclose(c, np.einsum("bqhd,bkhd->bhqk", x, y), atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "size", [(0, 3, 4), (3, 0, 4), (3, 4, 0), (0, 0, 0), (40, 300, 0), (1, 40, 0)]
+)
+def test_empty(size):
+    m, n, k = size
+    a, b = np.zeros((1, m, k), np.float32), np.zeros((1, k, n), np.float32)
+    c = np.full((1, m, n), np.nan, np.float32)
+    contract(a, b, c, BEST)
+    np.testing.assert_array_equal(c, np.zeros((1, m, n)))
+
+
+def test_nan_and_infinity_stay_in_their_rows_and_columns():
+    for m, n, k in ((5, 20, 7), (33, 100, 65), (70, 70, 600), (1, 40, 80), (6, 300, 300)):
+        for la, lb in LAYOUTS:
+            rng = np.random.default_rng(7)
+            a = random_array(rng, (1, m, k), "f32", la)
+            b = random_array(rng, (1, k, n), "f32", lb)
+            a[0, m - 1, k - 1], b[0, 0, n - 1] = np.nan, np.inf
+            c = np.zeros((1, m, n), np.float32)
+            contract(a, b, c, BEST)
+            want = np.matmul(a, b)
+            np.testing.assert_array_equal(np.isnan(c), np.isnan(want))
+            np.testing.assert_array_equal(np.isinf(c), np.isinf(want))
+
+
+@pytest.mark.parametrize(
+    "size", [(64, 64, 64), (200, 700, 600), (1, 3000, 500), (700, 40, 1030), (8, 900, 900)]
+)
+def test_threads_and_pieces_give_equal_bits(size):
+    rng = np.random.default_rng(8)
+    m, n, k = size
+    for la, lb in LAYOUTS:
+        a = random_array(rng, (1, m, k), "f32", la)
+        b = random_array(rng, (1, k, n), "f32", lb)
+        results = []
+        for threads, pieces in ((1, None), (2, None), (2, 3), (16, None)):
+            c = np.zeros((1, m, n), np.float32)
+            contract(a, b, c, BEST, threads=threads, pieces=pieces)
+            results.append(c)
+        assert all(np.array_equal(results[0], other) for other in results[1:])
+
+
+def _relu_bias(point, value):
+    e = point.e
+    bias = point.load(0, "f32", column_stride=1)
+    scale = point.load(1, "f32", row_stride=point.param(0))
+    total = e.fadd(*e.match(e.fmul(*e.match(value, scale)), bias))
+    return e.maximum(total, e.like(total, 0.0))
+
+
+@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize(
+    "size",
+    [
+        (5, 7, 9),
+        (33, 100, 40),
+        (64, 64, 700),
+        (1, 300, 200),
+        (1, 200, 300),
+        (6, 300, 300),
+        (300, 1, 128),
+    ],
+)
+def test_epilogue(name, size):
+    rng = np.random.default_rng(9)
+    m, n, k = size
+    epilogue = Epilogue("relu(row*acc+bias)", _relu_bias, 2, (2,))
+    bias = rng.standard_normal(n).astype(np.float32)
+    scale = rng.standard_normal(2 * m).astype(np.float32)
+    for (la, lb), out in itertools.product(LAYOUTS, ("f32", "bf16")):
+        code = "f32" if out == "f32" else "bf16"
+        a = random_array(rng, (1, m, k), code, la)
+        b = random_array(rng, (1, k, n), code, lb)
+        c = np.zeros((1, m, n), expected(a[:, :0], b, out).dtype)
+        contract(a, b, c, TARGETS[name], epilogue=epilogue, extra=(bias, scale))
+        want = np.maximum(expected(a, b, "f64") * scale[::2, None] + bias, 0)
+        bound = 4 * tolerance(code, out, k) * (1 + np.abs(scale).max())
+        np.testing.assert_allclose(c.astype(np.float64), want, rtol=0, atol=bound)
+
+
+def test_bias_epilogue():
+    rng = np.random.default_rng(10)
+    a, b = random_array(rng, (2, 9, 30), "f32"), random_array(rng, (2, 30, 70), "f32")
+    for axis, size in (("column", 70), ("row", 9)):
+        bias = rng.standard_normal(size).astype(np.float32)
+        c = np.zeros((2, 9, 70), np.float32)
+        contract(a, b, c, BEST, epilogue=bias_epilogue("f32", axis), extra=(bias,))
+        want = a @ b + (bias if axis == "column" else bias[:, None])
+        np.testing.assert_allclose(c, want, atol=1e-4)
+
+
+def test_sizes_are_not_in_the_key():
+    def key(m, n, k):
+        a, b = np.zeros((1, m, k), np.float32), np.zeros((1, k, n), np.float32)
+        plan = plan_contraction(shape_of(a, b, np.zeros((1, m, n), np.float32)), BEST, 2)
+        return plan.steps[0].kernel.key
+
+    assert key(512, 512, 512) == key(300, 700, 500) == key(128, 2048, 257)
+    assert key(20, 70, 40) == key(64, 64, 64)
+    assert key(1, 300, 500) == key(1, 1000, 70)
+    assert key(8, 3, 8) == key(9, 9, 9)
+
+
+def test_workspace_is_bounded():
+    """The workspace grows with the number of pieces in flight, not with the problem."""
+    huge = ContractionShape(
+        1, 1 << 20, 4096, 4096, "f32", "f32", "f32", (0, 4096, 1), (0, 4096, 1), (0, 4096, 1)
+    )
+    assert plan_contraction(huge, BEST, 2).workspace_bytes < 64 << 20
+    batched = ContractionShape(
+        5000, 100, 200, 300, "bf16", "f32", "bf16",
+        (30000, 300, 1), (60000, 200, 1), (20000, 200, 1),
+    )  # fmt: skip
+    assert plan_contraction(batched, BEST, 2).workspace_bytes < 64 << 20
+
+
+def test_errors():
+    shape = ContractionShape(1, 2, 2, 2, "f32", "i32", "i32", (0, 2, 1), (0, 2, 1), (0, 2, 1))
+    with pytest.raises(NotImplementedError, match="f32 with i32 sums"):
+        plan_contraction(shape, BEST)
+
+
+def test_names_are_readable():
+    a = np.zeros((1, 64, 64), np.float32)
+    kernel = plan_contraction(shape_of(a, a, a), BEST).steps[0].kernel
+    assert kernel.name.startswith("k_gemm_f32_f32_f32_")
+    assert compile_kernel(kernel)
+
+
+def test_kernels_need_no_symbols():
+    """Neither the C library nor compiler helpers: the loader could not resolve them."""
+    native = pytest.importorskip("jitney._native")
+    rng = np.random.default_rng(11)
+    for name, code in itertools.product(TARGETS, ("f32", "bf16", "f16", "i8", "b1")):
+        for (m, n, k), (la, lb) in itertools.product(((1, 90, 90), (70, 70, 600)), LAYOUTS[1:3]):
+            a, b = random_array(rng, (1, m, k), code, la), random_array(rng, (1, k, n), code, lb)
+            shape = shape_of(a, b, np.zeros((1, m, n), a.dtype))
+            kernel = plan_contraction(shape, TARGETS[name]).steps[0].kernel
+            _, symbols = native.link_object(object_code(kernel))
+            assert "k" in symbols

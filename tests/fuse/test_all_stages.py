@@ -1,0 +1,51 @@
+"""Programs people write give one answer at every stage of the compiler."""
+
+import numpy as np
+import pytest
+
+import jitney.numpy as jnp
+from jitney import lax
+from jitney.testing.stages import check_all_stages
+
+
+def softmax(x):
+    e = jnp.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+def layer_norm(x):
+    return (x - x.mean(-1, keepdims=True)) / jnp.sqrt(x.var(-1, keepdims=True) + 1e-5)
+
+
+PROGRAMS = {
+    "selu": lambda x: 1.05 * jnp.where(x > 0, x, 1.67 * jnp.exp(x) - 1.67),
+    "softmax": softmax,
+    "softmax of columns": lambda x: softmax(x.T).T,
+    "layer norm": layer_norm,
+    "two layer norms": lambda x: layer_norm(layer_norm(x) * 2 + 1),
+    "variance": lambda x: (x.var(0), x.std(1), x.mean()),
+    "log sum exp": lambda x: jnp.log(jnp.exp(x - x.max()).sum()) + x.max(),
+    "distances": lambda x: jnp.sqrt(((x[:, None, :3] - x[None, :, :3]) ** 2).sum(-1)),
+    "outer": lambda x: jnp.outer(x[0], x[:, 0]).sum(0),
+    "transposed add": lambda x: x.T + x[:, ::-1].T,
+    "stencil": lambda x: x.at[1:-1, 1:-1].set(
+        0.25 * (x[:-2, 1:-1] + x[2:, 1:-1] + x[1:-1, :-2] + x[1:-1, 2:])
+    ),
+    "roll and stack": lambda x: jnp.stack([jnp.roll(x, 1, 0), jnp.flip(x, 1), x * 2]),
+    "argmax": lambda x: (jnp.argmax(x, 0), jnp.argmin(x, 1), jnp.argmax(x)),
+    "masked": lambda x: jnp.where(jnp.tril(jnp.ones(x.shape, bool)), x, -1e30).max(1),
+    "rows": lambda x: x[jnp.array([3, 0, -1])] + x[2],
+    "integers": lambda x: (jnp.floor(x * 10).astype(int) // 3, jnp.round(x).astype(int) % 4),
+    "bits": lambda x: lax.bitcast_convert_type(x, jnp.uint32) >> 9,
+    "normalised twice": lambda x: x / jnp.linalg.norm(x) if hasattr(jnp, "norm") else x / x.sum(),
+    "used twice": lambda x: (jnp.exp(x).sum(0), jnp.exp(x) * 2, jnp.exp(x).max(1)),
+    "matmul": lambda x: jnp.tanh(x @ x.T + x[:, 0]),
+    "einsum": lambda x: jnp.einsum("ij,kj,k->ik", x, x, x[:, 0]),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("shape", [(5, 7), (17, 33)])
+def test_one_answer_at_every_stage(name, shape):
+    x = np.random.default_rng(1).normal(size=shape).astype(np.float32)
+    check_all_stages(PROGRAMS[name], x)

@@ -1,0 +1,106 @@
+"""Loops and branches: one answer at every stage, state in registers or in place."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import jitney
+import jitney.numpy as jnp
+from jitney import lax
+from jitney.testing.stages import check_all_stages
+
+X = np.random.default_rng(0).random(30).astype(np.float32)
+M = np.random.default_rng(1).normal(size=(3, 3)).astype(np.float32)
+
+
+def collatz(n):
+    def step(s):
+        return jnp.where(s[0] % 2 == 0, s[0] // 2, 3 * s[0] + 1), s[1] + 1
+
+    return lax.while_loop(lambda s: s[0] != 1, step, (n, 0))
+
+
+PROGRAMS = {
+    "sum": (lambda x: lax.scan(lambda c, y: (c * 0.5 + y, c * y), 0.0, x), X),
+    "reverse": (lambda x: lax.scan(lambda c, y: (c + y, c), 0.0, x, reverse=True), X),
+    "masked": (
+        lambda x: lax.fori_loop(0, 30, lambda i, a: jnp.where(x[i] > 0.5, a + x[i], a), 0.0), X,
+    ),
+    "fibonacci": (
+        lambda n: lax.scan(lambda c, _: ((c[1], c[0] + c[1]), c[0]), (n, n + 1), None, length=20),
+        np.int32(0),
+    ),
+    "collatz": (collatz, np.int32(27)),
+    "power": (
+        lambda a: lax.fori_loop(
+            0, 20, lambda i, v: (a @ v) / jnp.sqrt(((a @ v) ** 2).sum()), jnp.ones(3)
+        ),
+        M,
+    ),
+    "swap": (lambda x: lax.fori_loop(0, 3, lambda i, c: (c[1], c[0] + 1), (x, x * 2)), X),
+    "in place": (lambda x: lax.fori_loop(1, 30, lambda i, a: a.at[i].set(a[i - 1] * 0.9), x), X),
+    "stencil": (
+        lambda x: lax.fori_loop(
+            0, 5, lambda i, a: a.at[1:-1].set(0.5 * (a[:-2] + a[2:])), x
+        ),
+        X,
+    ),
+    "nested": (
+        lambda x: lax.scan(
+            lambda c, y: (lax.fori_loop(0, 3, lambda i, s: s * 0.5 + y, c), c), x[:4], x[:5]
+        ),
+        X,
+    ),
+    "branch in loop": (
+        lambda x: lax.scan(
+            lambda c, y: (lax.cond(y > 0.5, lambda v: v + y, lambda v: v - y, c), c), 0.0, x
+        ),
+        X,
+    ),
+    "switch": (
+        lambda i: lax.switch(i, [lambda v: v, lambda v: v * 2, lambda v: v - 5], jnp.arange(4)),
+        np.int32(2),
+    ),
+    "no turns": (lambda x: lax.scan(lambda c, y: (c + y, y), 0.0, x[:0]), X),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_one_answer_at_every_stage(name):
+    check_all_stages(*PROGRAMS[name])
+
+
+def test_small_state_is_one_kernel():
+    compiled = jitney.jit(PROGRAMS["sum"][0]).lower(X).compile()
+    assert "carry" in compiled.as_text() and compiled.as_text().count("stage 0 while") == 0
+
+
+def test_updates_in_a_loop_cost_what_they_touch():
+    def fill(x):
+        return lax.fori_loop(0, x.shape[0], lambda i, a: a.at[i].set(a[i] + i), x)
+
+    filled = jitney.jit(fill)
+
+    def seconds(n):
+        x = jnp.zeros(n)
+        filled(x)
+        best = []
+        for _ in range(3):
+            begin = time.perf_counter()
+            filled(x)
+            best.append(time.perf_counter() - begin)
+        return min(best) / n
+
+    assert seconds(200_000) < 20 * seconds(2_000) + 1e-7
+    np.testing.assert_array_equal(np.asarray(filled(jnp.zeros(1000))), np.arange(1000))
+
+
+def test_an_endless_loop_can_be_interrupted():
+    threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    endless = jitney.jit(lambda x: lax.while_loop(lambda c: c >= 0, lambda c: (c + 1) % 1000, x))
+    with pytest.raises(KeyboardInterrupt):
+        endless(0)

@@ -1,0 +1,185 @@
+"""take_rows, take_slices, scatter, searchsorted, bincount against plain NumPy loops."""
+
+import os
+import sys
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, os.path.dirname(__file__))  # tests are imported without a package
+from routine_caller import DTYPES, FLOATS, INTEGERS, call, same_bits, samples  # noqa: E402
+
+CLIP, FILL, WRAP, IN_BOUNDS = range(4)
+
+
+def expected_rows(source, index, mode, fill):
+    out = []
+    for i in index.tolist():
+        if 0 <= i < len(source):
+            out.append(source[i])
+        elif mode == CLIP:
+            out.append(source[0 if i < 0 else -1])
+        elif mode == WRAP:
+            out.append(source[i % len(source)])
+        else:
+            out.append(np.full_like(source[0], fill))
+    return np.array(out, source.dtype).reshape((len(index), *source.shape[1:]))
+
+
+@pytest.mark.parametrize("mode", [CLIP, FILL, WRAP, IN_BOUNDS])
+@pytest.mark.parametrize("index_name", INTEGERS)
+def test_take_rows(index_name, mode):
+    rng = np.random.default_rng(0)
+    items = [(name, 1) for name in ("i8", "f16", "f32", "f64", "c128")]
+    for item, width in [*items, ("f32", 16), ("f32", 7)]:
+        source = rng.integers(0, 100, (40, width)).astype(DTYPES[item])
+        for count in (0, 1, 2, 17, 1000):
+            index = samples(index_name, (count,), count)
+            if index.itemsize < 8:  # half of them inside
+                index = np.where(rng.random(count) < 0.5, index, index % 40).astype(index.dtype)
+            if mode == IN_BOUNDS:
+                index = index % 40
+            fill = np.array([77], source.dtype)
+            out = np.empty((count, width), source.dtype)
+            params = [40, source.itemsize * width, mode, source.itemsize, 0, 0]
+            call(f"take_rows_{index_name}", [source, index, out, fill], params, count, 300)
+            assert np.array_equal(out, expected_rows(source, index, mode, fill[0]))
+
+
+def test_take_rows_of_batches_and_of_nothing():
+    rng = np.random.default_rng(1)
+    source = rng.normal(size=(5, 30, 3)).astype(np.float32)
+    index = rng.integers(-3, 33, (5, 11)).astype(np.int32)
+    out = np.empty((5, 11, 3), np.float32)
+    params = [30, 12, CLIP, 4, 11, 30 * 12]
+    call("take_rows_i32", [source, index, out, None], params, 55, 7)
+    for b in range(5):
+        assert np.array_equal(out[b], source[b][np.clip(index[b], 0, 29)])
+    for mode in (CLIP, WRAP, FILL):
+        empty = np.empty((0, 3), np.float32)
+        out = np.ones((4, 3), np.float32)
+        params = [0, 12, mode, 4, 0, 0]
+        call("take_rows_i32", [empty, index[0, :4].copy(), out, np.float32([5])], params, 4)
+        assert (out == (5 if mode == FILL else 0)).all()
+
+
+def test_take_slices():
+    rng = np.random.default_rng(2)
+    source = rng.normal(size=500).astype(np.float32)
+    offsets = rng.integers(-50, 480, 100).astype(np.int64)
+    out = np.empty((100, 20), np.float32)
+    call("take_slices", [source, offsets, out, np.float32([9])], [80, 4], 100, 33)
+    want = np.array([source[o : o + 20] if o >= 0 else np.full(20, 9) for o in offsets], np.float32)
+    assert np.array_equal(out, want)
+
+
+def combine(op, a, b):
+    if op == "set":
+        return b
+    with np.errstate(over="ignore", invalid="ignore"):
+        if a.dtype.kind in "iub":
+            names = {"mul": "multiply", "min": "minimum", "max": "maximum"}
+            return getattr(np, names.get(op, op))(a, b)
+        wide = np.complex128 if a.dtype.kind == "c" else np.float64
+        if a.dtype.kind != "V" and a.dtype.itemsize >= 4:
+            wide = a.dtype.type
+        x, y = wide(a), wide(b)
+        value = {"add": lambda: x + y, "mul": lambda: x * y, "min": lambda: np.minimum(x, y)}
+        return a.dtype.type(value.get(op, lambda: np.maximum(x, y))())
+
+
+EVERY = [*FLOATS, *INTEGERS]
+SCATTERS = [(op, name) for op in ("set", "add", "mul", "min", "max") for name in EVERY]
+SCATTERS += [(op, name) for op in ("set", "add", "mul") for name in ("c64", "c128")]
+SCATTERS += [(op, "bool") for op in ("set", "min", "max")]
+
+
+@pytest.mark.parametrize("op, name", SCATTERS)
+def test_scatter(op, name):
+    rng = np.random.default_rng(3)
+    real = name not in ("c64", "c128")
+    for updates, window in [(0, 1), (1, 1), (17, 1), (200, 1), (30, 5), (12, 40)]:
+        base = samples(name, (60,), 1) if real else rng.normal(size=60).astype(DTYPES[name])
+        update = (
+            samples(name, (updates, window), 2)
+            if real
+            else base[:1] + rng.integers(0, 3, (updates, window)).astype(DTYPES[name])
+        )
+        offsets = rng.integers(-8, 70, updates).astype(np.int64)
+        if updates == 30:  # windows that do not overlap: the columns may be done apart
+            offsets = offsets // window * window
+        want = base.copy()
+        for u, o in enumerate(offsets.tolist()):
+            if 0 <= o <= 60 - window:
+                for j in range(window):
+                    want[o + j] = combine(op, want[o + j], update[u, j])
+        for grain in (0, 3) if updates == 30 else (0,):
+            out = base.copy()
+            params = [updates, window, 60, 0]
+            call(f"scatter_{op}_{name}", [out, offsets, update], params, window, grain)
+            if real and op != "mul":
+                assert same_bits(out, want)
+            else:
+                assert np.allclose(out.astype(complex), want.astype(complex), equal_nan=True)
+
+
+@pytest.mark.parametrize("kind, index_type", [(1, np.int32), (2, np.int64), (3, np.uint32)])
+def test_scatter_by_rows(kind, index_type):
+    rng = np.random.default_rng(4)
+    for window in (1, 6):
+        base = rng.integers(0, 9, (20, window)).astype(np.float32)
+        index = rng.integers(0 if kind == 3 else -5, 30, 100).astype(index_type)
+        update = rng.integers(0, 9, (100, window)).astype(np.float32)
+        want = base.copy()
+        inside = (index >= 0) & (index < 20)
+        np.add.at(want, index[inside].astype(int), update[inside])
+        call("scatter_add_f32", [base, index, update], [100, window, 20, kind], window, 2)
+        assert np.array_equal(base, want)
+
+
+@pytest.mark.parametrize("right", [0, 1])
+@pytest.mark.parametrize("name", [*FLOATS, *INTEGERS, "bool"])
+def test_searchsorted(name, right):
+    for n in (0, 1, 2, 17, 1000):
+        row = samples(name, (n,), n)
+        row = np.sort(row) if name != "bf16" else row[np.argsort(row.astype(float))]
+        values = np.concatenate([samples(name, (50,), 9), row[:50]])
+        wide = np.float64 if name in FLOATS else row.dtype
+        side = "right" if right else "left"
+        want = np.searchsorted(row.astype(wide), values.astype(wide), side=side)
+        for index in (np.int32, np.int64):
+            out = np.empty(len(values), index)
+            params = [n, right, out.itemsize, 0]
+            call(f"searchsorted_{name}", [row, values, out], params, len(values), 7)
+            assert np.array_equal(out, want)
+
+
+def test_searchsorted_in_batches():
+    rows = np.sort(np.random.default_rng(5).normal(size=(4, 33)), axis=1)
+    values = np.random.default_rng(6).normal(size=(4, 10))
+    out = np.empty((4, 10), np.int32)
+    call("searchsorted_f64", [rows, values, out], [33, 0, 4, 10], 40, 7)
+    assert np.array_equal(out, [np.searchsorted(r, v) for r, v in zip(rows, values, strict=True)])
+
+
+@pytest.mark.parametrize("name", INTEGERS)
+def test_bincount(name):
+    for n, length in [(0, 5), (1, 3), (1000, 7), (70000, 100), (500, 5000), (10, 0)]:
+        x = samples(name, (n,), n)
+        out = np.full(length, -1, np.int32)
+        call(f"bincount_{name}", [x, out], [n, length], 1)
+        wide = [max(v, 0) for v in x.tolist()]
+        want = np.bincount(np.array([v for v in wide if v < length], int), minlength=length)
+        assert np.array_equal(out, want[:length])
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("name", ["f32", "f64"])
+def test_bincount_weights(name, index):
+    rng = np.random.default_rng(7)
+    x = rng.integers(-2, 12, 1000).astype(index)
+    weights = rng.integers(0, 9, 1000).astype(DTYPES[name])
+    out = np.full(10, -1, weights.dtype)
+    call(f"bincount_weights_{name}", [x, weights, out], [1000, 10, x.itemsize], 1)
+    inside = x < 10
+    assert np.array_equal(out, np.bincount(np.maximum(x[inside], 0), weights[inside], 10))
