@@ -2,30 +2,19 @@
 
 In: module text and a target. Out: the bytes of a relocatable object. Three calls of LLVM are used
 (parse, target machine, emit object) through a handle of our own on llvmlite's shared library, with
-one context and target machine a thread: llvmlite's own wrappers take a global lock, this does not,
-so independent kernels compile in parallel. No pass pipeline runs: it was measured to gain nothing
-on this code.
+one context a module: llvmlite's own wrappers take a global lock, this does not, so independent
+kernels compile in parallel. No pass pipeline runs: it was measured to gain nothing on this code.
 """
 
+import contextlib
 import ctypes
-import os
-import threading
 
+from ..base.fork_gate import ForkGate
 from ..ir.target import CpuTarget
 
-_local = threading.local()
+_gate = ForkGate()
 _library = None
-_lock = threading.Lock()
-
-
-def _new_lock() -> None:
-    """A child process must not inherit a lock that a thread of its parent held."""
-    global _lock
-    _lock = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_new_lock)
+_idle_machines: dict[tuple[CpuTarget, int], list] = {}
 
 
 class CompileError(RuntimeError):
@@ -33,50 +22,52 @@ class CompileError(RuntimeError):
 
 
 def _load():
+    """llvmlite's shared library, its functions declared; done twice in a race, it does no harm."""
     global _library
-    with _lock:
-        if _library is not None:
-            return _library
-        import llvmlite.binding as llvm
-        from llvmlite.binding import ffi
+    import llvmlite.binding as llvm
+    from llvmlite.binding import ffi
 
-        for start in ("initialize_native_target", "initialize_native_asmprinter"):
-            getattr(llvm, start)()
-        lib = ctypes.CDLL(ffi.lib._name)
-        pointer, text = ctypes.c_void_p, ctypes.c_char_p
-        signatures = {
-            "LLVMPY_ContextCreate": (pointer, []),
-            "LLVMPY_ContextDispose": (None, [pointer]),
-            "LLVMPY_ParseAssembly": (pointer, [pointer, text, ctypes.POINTER(text)]),
-            "LLVMPY_DisposeModule": (None, [pointer]),
-            "LLVMPY_TargetMachineEmitToMemory": (
-                pointer, [pointer, pointer, ctypes.c_int, ctypes.POINTER(text)],
-            ),
-            "LLVMPY_GetBufferStart": (pointer, [pointer]),
-            "LLVMPY_GetBufferSize": (ctypes.c_size_t, [pointer]),
-            "LLVMPY_DisposeMemoryBuffer": (None, [pointer]),
-        }  # fmt: skip
-        for name, (result, arguments) in signatures.items():
-            function = getattr(lib, name)
-            function.restype, function.argtypes = result, arguments
-        _library = lib
-        return lib
+    for start in ("initialize_native_target", "initialize_native_asmprinter"):
+        getattr(llvm, start)()
+    lib = ctypes.CDLL(ffi.lib._name)
+    pointer, text = ctypes.c_void_p, ctypes.c_char_p
+    signatures = {
+        "LLVMPY_ContextCreate": (pointer, []),
+        "LLVMPY_ContextDispose": (None, [pointer]),
+        "LLVMPY_ParseAssembly": (pointer, [pointer, text, ctypes.POINTER(text)]),
+        "LLVMPY_DisposeModule": (None, [pointer]),
+        "LLVMPY_TargetMachineEmitToMemory": (
+            pointer, [pointer, pointer, ctypes.c_int, ctypes.POINTER(text)],
+        ),
+        "LLVMPY_GetBufferStart": (pointer, [pointer]),
+        "LLVMPY_GetBufferSize": (ctypes.c_size_t, [pointer]),
+        "LLVMPY_DisposeMemoryBuffer": (None, [pointer]),
+    }  # fmt: skip
+    for name, (result, arguments) in signatures.items():
+        function = getattr(lib, name)
+        function.restype, function.argtypes = result, arguments
+    _library = lib
+    return lib
 
 
+@contextlib.contextmanager
 def _machine(target: CpuTarget, level: int):
-    """This thread's target machine."""
-    machines = getattr(_local, "machines", None)
-    if machines is None:
-        machines = _local.machines = {}
-    found = machines.get((target, level))
-    if found is None:
+    """A target machine nobody else uses meanwhile. They are kept for ever and for all threads:
+    one made for a thread would be disposed of, under llvmlite's lock, in a child that fork gave
+    birth to while another thread held that lock."""
+    idle = _idle_machines.setdefault((target, level), [])
+    try:
+        machine = idle.pop()
+    except IndexError:
         import llvmlite.binding as llvm
 
         machine = llvm.Target.from_triple(target.triple).create_target_machine(
             cpu=target.cpu, features=target.features, opt=level, reloc="pic", codemodel="small"
         )
-        found = machines[target, level] = (machine, ctypes.cast(machine._ptr, ctypes.c_void_p))
-    return found[1]
+    try:
+        yield ctypes.cast(machine._ptr, ctypes.c_void_p)
+    finally:
+        idle.append(machine)
 
 
 def compile_object(text: str, target: CpuTarget, level: int = 2) -> bytes:
@@ -90,8 +81,13 @@ def assembly_of(text: str, target: CpuTarget, level: int = 2) -> str:
 
 
 def _emit(text, target, level, kind) -> bytes:
-    lib = _library or _load()
-    machine = _machine(target, level)
+    with _gate:
+        lib = _library or _load()
+        with _machine(target, level) as machine:
+            return _emit_with(lib, machine, text, kind)
+
+
+def _emit_with(lib, machine, text, kind) -> bytes:
     error = ctypes.c_char_p()
     context = lib.LLVMPY_ContextCreate()
     try:

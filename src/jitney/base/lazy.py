@@ -9,6 +9,11 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from .fork_gate import ForkGate
+
+# A child born while another thread imports a module would wait for that module's lock for ever.
+_importing = ForkGate()
+
 
 class LazyModule:
     """Stands for a module until one of its attributes is asked for."""
@@ -17,7 +22,8 @@ class LazyModule:
         self.__dict__["_name"] = name
 
     def __getattr__(self, attribute: str) -> Any:
-        module = importlib.import_module(self._name)
+        with _importing:
+            module = importlib.import_module(self._name)
         self.__dict__.update(vars(module))
         return getattr(module, attribute)
 
