@@ -129,3 +129,5 @@ from jitney.lax.windowed import (
     select_and_gather_add_p,
     select_and_scatter_add_p,
 )
+
+from jitney.lax import windowed_fold as _windowed_fold  # isort: skip  (registers its rules)

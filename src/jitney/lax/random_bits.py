@@ -23,9 +23,13 @@ from jitney.core.jaxpr import ClosedJaxpr, DebugInfo
 from jitney.core.primitive import Primitive
 from jitney.core.staging import trace_flat
 from jitney.lax import philox
+from jitney.lax.arithmetic import add, mul, sub
+from jitney.lax.cast import convert_element_type
+from jitney.lax.joining import concatenate
 from jitney.lax.random_keys import implementation_named, is_key_dtype, key_dtype
-from jitney.lax.shape import broadcast_in_dim, canonical_shape, shape_of
-from jitney.transforms.jvp import define_zero_jvp
+from jitney.lax.shape import broadcast_in_dim, canonical_shape, expand_dims, shape_of, squeeze
+from jitney.lax.slicing import slice_in_dim
+from jitney.transforms.jvp import define_zero_jvp, zeros_of
 from jitney.transforms.vmap import at_front, batch_size, define_batch, move_dimension
 
 # --- meaning by decomposition ------------------------------------------------------------------
@@ -342,8 +346,22 @@ def _generator_body(avals, key, *, shape, dtype, algorithm, out_sharding):
 
 
 def _generator_batch(args, dims, *, shape, **params):
-    raise NotImplementedError("vmap of rng_bit_generator: its states would overlap. Use keys of "
-                              "the threefry2x32 implementation under vmap.")
+    """As in JAX: the first state draws the bits of all examples, and only it moves on."""
+    states = move_dimension(args[0], dims[0], 0)
+    size = shape_of(states)[0]
+    if size == 0:
+        _, bits = rng_bit_generator_p.bind(_zero_state(states), shape=(0, *shape), **params)
+        return [states, bits], [0, 0]
+    first = squeeze(slice_in_dim(states, 0, 1), (0,))
+    first, bits = rng_bit_generator_p.bind(first, shape=(size, *shape), **params)
+    rest = slice_in_dim(states, 1, size)
+    return [concatenate([expand_dims(first, (0,)), rest], 0), bits], [0, 0]
+
+
+def _zero_state(states) -> Any:
+    """A state of zeros, for bits nobody asks for."""
+    aval = get_aval(states)
+    return zeros_of(ShapedArray(aval.shape[1:], aval.dtype))
 
 
 _define(rng_bit_generator_p, _generator_body)
@@ -375,7 +393,20 @@ def _uniform_reference(a, b, *, shape):
     return (a + (b - a) * np.random.default_rng().random(shape)).astype(a.dtype)
 
 
+def _uniform_batch(args, dims, *, shape):
+    """Numbers of [0, 1) for all examples, then each into its own interval."""
+    a, b = args
+    size, dtype = batch_size(args, dims), get_aval(a).dtype
+    drawn = dtype if dtypes.is_inexact(dtype) else np.dtype("float32")
+    unit = rng_uniform_p.bind(drawn.type(0), drawn.type(1), shape=(size, *shape))
+    low, high = [convert_element_type(
+        broadcast_in_dim(x, (size, *shape), () if d is None else (0,)), drawn)
+        for x, d in zip(args, dims)]
+    return convert_element_type(add(low, mul(sub(high, low), unit)), dtype), 0
+
+
 define_zero_jvp(rng_uniform_p)
+define_batch(rng_uniform_p, _uniform_batch)
 
 __all__ = [
     "RandomAlgorithm", "rng_bit_generator", "rng_bit_generator_p", "rng_uniform", "rng_uniform_p",

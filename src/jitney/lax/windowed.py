@@ -48,8 +48,7 @@ def reduce_window(operand, init_value, computation: Callable, window_dimensions:
                   window_dilation: Sequence[int] | None = None):
     """Combine the elements of every window with `computation`, starting from `init_value`.
 
-    Sums, maxima and minima (however the function is written) become primitives of their own,
-    which have derivatives.
+    Sums, maxima and minima (however the function is written) become primitives of their own.
     """
     operands, tree = _native.tree_flatten(operand)
     init_values, init_tree = _native.tree_flatten(init_value)
@@ -171,8 +170,9 @@ def _check_length(name: str, value: Sequence, shape: Sequence[int]) -> None:
                         f"shape {tuple(shape)} with {name} {tuple(value)}.")
 
 
-def _out_shape(shape, window_dimensions, window_strides, padding, base_dilation,
-               window_dilation) -> tuple[int, ...]:
+def window_output_shape(shape, window_dimensions, window_strides, padding, base_dilation,
+                        window_dilation) -> tuple[int, ...]:
+    """The number of window positions along each axis; TypeError for a wrong geometry."""
     for name, value in (("window_dimensions", window_dimensions),
                         ("window_strides", window_strides), ("padding", padding),
                         ("base_dilation", base_dilation), ("window_dilation", window_dilation)):
@@ -191,13 +191,14 @@ def reduce_window_shape_tuple(operand_shape, window_dimensions, window_strides, 
     """The shape of a `reduce_window`."""
     geometry = _canonical_geometry(operand_shape, window_dimensions, window_strides, padding,
                                    base_dilation, window_dilation)
-    return _out_shape(operand_shape, **geometry)
+    return window_output_shape(operand_shape, **geometry)
 
 
 def _window_type(operand, **geometry):
     if operand.dtype == np.bool_:
         raise TypeError("reduce_window of sums, maxima and minima needs numbers, got bool")
-    return ShapedArray(_out_shape(operand.shape, **geometry), operand.dtype, operand.weak_type)
+    return ShapedArray(window_output_shape(operand.shape, **geometry), operand.dtype,
+                       operand.weak_type)
 
 
 @reduce_window_p.def_abstract
@@ -214,7 +215,7 @@ def _reduce_window_type(*avals, jaxpr, consts, **geometry):
             "reduce_window got inconsistent dtypes for operands and init_values: got operand "
             f"dtypes {[o.dtype for o in operands]} and init_value dtypes "
             f"{[i.dtype for i in inits]}.")
-    shape = _out_shape(operands[0].shape, **geometry)
+    shape = window_output_shape(operands[0].shape, **geometry)
     return [ShapedArray(shape, o.dtype) for o in operands]
 
 
@@ -302,17 +303,6 @@ define_jvp(reduce_window_max_p, _extremal_jvp(reduce_window_max_p, "ge"))
 define_jvp(reduce_window_min_p, _extremal_jvp(reduce_window_min_p, "le"))
 
 
-def _no_generic_jvp(primals, tangents, **params):
-    outs = reduce_window_p.bind(*primals, **params)
-    if all(type(t) is Zero for t in tangents):
-        return outs, [Zero.from_primal_value(o) for o in outs]
-    raise NotImplementedError(
-        "reduce_window has derivatives when the computation is a sum, a maximum or a minimum "
-        "starting from its identity (0, -inf, inf); this one is another function")
-
-
-define_jvp(reduce_window_p, _no_generic_jvp)
-
 # --- the derivative of max and min: follow the element that was selected ----------------------
 
 select_and_gather_add_p = Primitive("select_and_gather_add")
@@ -324,7 +314,7 @@ def _select_and_gather_add_type(tangents, operand, *, select_prim, **geometry):
     if tangents.shape != operand.shape:
         raise TypeError("select_and_gather_add tangents and operand shapes must match, got "
                         f"{tangents.shape} and {operand.shape}.")
-    return ShapedArray(_out_shape(operand.shape, **geometry), operand.dtype,
+    return ShapedArray(window_output_shape(operand.shape, **geometry), operand.dtype,
                        tangents.weak_type and operand.weak_type)
 
 
@@ -332,7 +322,8 @@ def _select_and_gather_add_type(tangents, operand, *, select_prim, **geometry):
 def _select_and_scatter_add_type(source, operand, *, select_prim, window_dimensions,
                                  window_strides, padding):
     ones = (1,) * operand.ndim
-    wanted = _out_shape(operand.shape, window_dimensions, window_strides, padding, ones, ones)
+    wanted = window_output_shape(operand.shape, window_dimensions, window_strides, padding, ones,
+                                 ones)
     if source.shape != wanted:
         raise TypeError("select_and_scatter_add source must have the shape of the reduced "
                         f"windows, {wanted}, got {source.shape}")
@@ -432,7 +423,7 @@ define_transpose(select_and_scatter_add_p, _select_and_scatter_add_transpose)
 # --- batching --------------------------------------------------------------------------------
 
 
-def _with_batch_axis(params: dict) -> dict:
+def with_batch_axis(params: dict) -> dict:
     """The geometry with an axis in front on which windows have size 1."""
     out = dict(params)
     for name in _GEOMETRY:
@@ -445,7 +436,7 @@ def _window_batch(primitive: Primitive) -> Callable:
     def rule(args, dims, **params):
         size = batch_size(args, dims)
         args = [at_front(x, d, size) for x, d in zip(args, dims, strict=True)]
-        return primitive.bind(*args, **_with_batch_axis(params)), 0
+        return primitive.bind(*args, **with_batch_axis(params)), 0
 
     return rule
 
@@ -453,17 +444,3 @@ def _window_batch(primitive: Primitive) -> Callable:
 for _primitive in (reduce_window_sum_p, reduce_window_max_p, reduce_window_min_p,
                    select_and_gather_add_p, select_and_scatter_add_p):
     define_batch(_primitive, _window_batch(_primitive))
-
-
-def _reduce_window_batch(args, dims, **params):
-    half = len(args) // 2
-    if any(d is not None for d in dims[half:]):
-        raise NotImplementedError("reduce_window: one initial value an example is not implemented; "
-                                  "combine it with the result instead")
-    size = batch_size(args, dims)
-    operands = [at_front(x, d, size) for x, d in zip(args[:half], dims[:half], strict=True)]
-    outs = reduce_window_p.bind(*operands, *args[half:], **_with_batch_axis(params))
-    return outs, [0] * len(outs)
-
-
-define_batch(reduce_window_p, _reduce_window_batch)
