@@ -255,9 +255,6 @@ ERRORS = {
         cond: operands[0]['k'] = 'a' of type <class 'str'> is not a valid JAX type. Operands are arrays, scalars, or trees of them; the function may close over anything else."""),
     "result": (TypeError, lambda: lax.cond(True, lambda: [1, "a"], lambda: [1, "b"]), """
         cond function <lambda> at FILE returned 'a' of type <class 'str'> at [1], which is not a valid JAX type: it must return arrays, scalars, or trees of them."""),
-    "reverse_while": (ValueError, lambda: jitney.grad(lambda x: lax.while_loop(
-        lambda c: c < 9, lambda c: c * x, x))(2.0), """
-        Reverse-mode differentiation does not work for lax.while_loop or lax.fori_loop with dynamic start/stop values. Try using lax.scan, or using fori_loop with static start/stop."""),
 }
 
 

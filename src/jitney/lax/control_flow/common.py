@@ -7,6 +7,7 @@ Invariant: a function traced twice for the same types under one trace is one pro
 
 from __future__ import annotations
 
+import operator
 import types
 import weakref
 from collections import OrderedDict
@@ -199,6 +200,20 @@ def require_callables(function: str, text: str, *funs: Any) -> None:
     if not all(callable(f) for f in funs):
         found = ", ".join(repr(f) for f in funs if not callable(f))
         raise TypeError(f"lax.{function}: {text} (got {found})")
+
+
+def snapshots_of(number: Any) -> int | None:
+    """The argument `snapshots` of a loop."""
+    if number is None:
+        return None
+    try:
+        found = operator.index(number)
+    except TypeError:
+        found = 0
+    if found < 4 or isinstance(number, bool):
+        raise ValueError("snapshots must be an integer, 4 or more: the number of carries that "
+                         f"reverse-mode differentiation keeps; got {number!r}")
+    return found & ~1
 
 
 def result_value(x: Any) -> Any:

@@ -34,8 +34,11 @@ from jitney.transforms import vmap as vmap_engine
 
 
 def fori_loop(lower, upper, body_fun: Callable, init_val: Any, *,
-              unroll: int | bool | None = None) -> Any:
+              unroll: int | bool | None = None, snapshots: int | None = None) -> Any:
     """`for i in range(lower, upper): val = body_fun(i, val)`.
+
+    With known bounds this is a `scan`, otherwise a `while_loop`; what `snapshots` means to reverse
+    mode is said there.
 
     >>> fori_loop(0, 4, lambda i, x: x + i, 10).item()
     16
@@ -51,6 +54,7 @@ def fori_loop(lower, upper, body_fun: Callable, init_val: Any, *,
     shared = {"name": name, "user_fun": body_fun, "function": "fori_loop",
               "argument": "init_val"}
     if limits is None:
+        shared["snapshots"] = common.snapshots_of(snapshots)
         return _dynamic(lower, upper, body_fun, init_val, unroll, shared)
     length = max(limits[1] - limits[0], 0)
     steps = unroll_of(1 if unroll is None else unroll, length)
@@ -62,7 +66,7 @@ def fori_loop(lower, upper, body_fun: Callable, init_val: Any, *,
 
     empty = _native.tree_structure(None)
     (_, out), _ = run_scan(step, (limits[0], init_val), [], empty, length, False, steps,
-                                key="fori", part=1, **shared)
+                                key="fori", part=1, snapshots=snapshots, **shared)
     return out
 
 

@@ -23,7 +23,7 @@ from jitney.core.interpret import reference_of_closed
 from jitney.core.jaxpr import ClosedJaxpr
 from jitney.core.primitive import Primitive
 from jitney.core.trace import Tracer
-from jitney.lax.control_flow import common, messages, scan_partial, scan_transpose
+from jitney.lax.control_flow import common, messages, scan_partial, scan_segments, scan_transpose
 from jitney.lax.joining import stack
 from jitney.lax.shape import shape_of
 from jitney.lax.slicing import index_in_dim
@@ -44,11 +44,14 @@ Carry, X, Y = TypeVar("Carry"), TypeVar("X"), TypeVar("Y")
 
 def scan(f: Callable[[Carry, X], tuple[Carry, Y]], init: Carry, xs: X | None = None,
          length: int | None = None, reverse: bool = False, unroll: int | bool = 1,
-         _split_transpose: bool = False) -> tuple[Carry, Y]:
+         _split_transpose: bool = False, *,
+         snapshots: int | bool | None = None) -> tuple[Carry, Y]:
     """`for x in xs: carry, y = f(carry, x)`, as one operation; the ys are stacked.
 
     `xs` and the ys are trees of arrays with a common leading axis; `length` is needed when there
-    are no xs. `unroll` is recorded; the compiler decides by itself.
+    are no xs. `unroll` is recorded; the compiler decides by itself. With `snapshots`, reverse mode
+    keeps so many carries only (True: about the square root of the length, which needs the least
+    memory) and computes what the steps between them need again, once.
 
     >>> last, sums = scan(lambda c, x: (c + x, c + x), 0.0, np.arange(3.0))
     >>> last.item(), sums.tolist()
@@ -59,7 +62,8 @@ def scan(f: Callable[[Carry, X], tuple[Carry, Y]], init: Carry, xs: X | None = N
     count = length_of(xs_leaves, xs, length)
     if config.disable_jit.value:
         return _in_python(f, init, xs_leaves, xs_tree, count, reverse)
-    return run_scan(f, init, xs_leaves, xs_tree, count, reverse, unroll_of(unroll, count))
+    return run_scan(f, init, xs_leaves, xs_tree, count, reverse, unroll_of(unroll, count),
+                    snapshots=snapshots)
 
 
 def length_of(leaves: list, xs: Any, length: Any) -> int:
@@ -120,7 +124,7 @@ def _in_python(f: Callable, carry: Any, leaves: list, tree: Any, length: int,
 def run_scan(f: Callable, init: Any, xs: list, xs_tree: Any, length: int, reverse: bool,
              unroll: int, *, name: str | None = None, user_fun: Callable | None = None,
              key: Any = None, function: str = "scan", argument: str = "init",
-             part: int | None = None) -> Any:
+             part: int | None = None, snapshots: int | bool | None = None) -> Any:
     """`scan` for the user's function or a wrapper of it; `part` says which component of the
     carry is the user's."""
     values, tree = common.flatten_operands(init, function, argument)
@@ -144,7 +148,8 @@ def run_scan(f: Callable, init: Any, xs: list, xs_tree: Any, length: int, revers
     start = 0 if part is None else sum(t.num_leaves for t in tree.children()[:part])
     messages.check_carry_types(function, name, shown, _parts(part, tree)[0], avals[start:],
                                outs[start:])
-    results = _bind(body, values, xs, length, reverse, unroll)
+    per_segment = scan_segments.segment_length(snapshots, length)
+    results = _bind(body, values, xs, length, reverse, unroll, per_segment)
     return tree.unflatten(results[:len(values)]), y_tree.unflatten(results[len(values):])
 
 
@@ -168,7 +173,7 @@ def _check_pair(result: Any) -> None:
 
 
 def _bind(body: common.Body, init: list, xs: list, length: int, reverse: bool,
-          unroll: int) -> list:
+          unroll: int, per_segment: int) -> list:
     """Apply; carries handed on unchanged become constants, xs handed on are not copied."""
     ins, outs = body.closed.jaxpr.invars, body.closed.jaxpr.outvars
     n_consts, n_carry = len(body.consts), len(init)
@@ -184,10 +189,9 @@ def _bind(body: common.Body, init: list, xs: list, length: int, reverse: bool,
         order = [*[n_consts + i for i in fixed], *range(n_consts),
                  *[n_consts + i for i in kept], *range(first_x, len(ins))]
         closed = common.rearrange(closed, order, wanted)
-    found = scan_p.bind(
-        *[init[i] for i in fixed], *body.consts, *[init[i] for i in kept], *xs, jaxpr=closed,
-        length=length, reverse=bool(reverse), unroll=unroll, num_consts=n_consts + len(fixed),
-        num_carry=len(kept))
+    found = scan_segments.bind_scan(
+        scan_p, [*[init[i] for i in fixed], *body.consts], [init[i] for i in kept], xs, closed,
+        length, per_segment, reverse=bool(reverse), unroll=unroll)
     results = {i: common.result_value(init[i]) for i in fixed}
     results.update((i, common.result_value(xs[j])) for i, j in handed.items())
     results.update(zip(wanted, found, strict=True))

@@ -20,7 +20,7 @@ from jitney.core.interpret import eval_closed, reference_of_closed
 from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, Literal, Var
 from jitney.core.primitive import Primitive
 from jitney.core.staging import trace_flat
-from jitney.lax.control_flow import common, messages
+from jitney.lax.control_flow import common, messages, while_transpose
 from jitney.lax.reduce import reduce_or
 from jitney.lax.select import select
 from jitney.lax.shape import broadcast_in_dim, shape_of
@@ -34,8 +34,12 @@ from jitney.transforms.vmap import at_front, batch_size, define_batch
 T = TypeVar("T")
 
 
-def while_loop(cond_fun: Callable[[T], Any], body_fun: Callable[[T], T], init_val: T) -> T:
+def while_loop(cond_fun: Callable[[T], Any], body_fun: Callable[[T], T], init_val: T, *,
+               snapshots: int | None = None) -> T:
     """`while cond_fun(val): val = body_fun(val)`, as one operation of the compiled program.
+
+    Reverse mode keeps at most `snapshots` carries (default: 64 MiB of them, from 16 to 1024) and
+    computes the others again: half as many steps as snapshots cost nothing twice.
 
     >>> while_loop(lambda c: c < 10, lambda c: c * 2, 1).item()
     16
@@ -44,7 +48,7 @@ def while_loop(cond_fun: Callable[[T], Any], body_fun: Callable[[T], T], init_va
                              cond_fun, body_fun)
     if config.disable_jit.value:
         return while_in_python(cond_fun, body_fun, init_val)
-    return run_while(cond_fun, body_fun, init_val)
+    return run_while(cond_fun, body_fun, init_val, snapshots=common.snapshots_of(snapshots))
 
 
 def while_in_python(cond_fun: Callable, body_fun: Callable, value: Any) -> Any:
@@ -55,7 +59,8 @@ def while_in_python(cond_fun: Callable, body_fun: Callable, value: Any) -> Any:
 
 def run_while(cond_fun: Callable, body_fun: Callable, init_val: Any, *, name: str | None = None,
               user_fun: Callable | None = None, key: Any = None, argument: str = "init_val",
-              function: str = "while_loop", carry_paths: Any = None) -> Any:
+              function: str = "while_loop", carry_paths: Any = None,
+              snapshots: int | None = None) -> Any:
     """`while_loop` for the user's function or a wrapper of it (then `user_fun`, `key`)."""
     values, tree = common.flatten_operands(init_val, function, argument)
     avals = [get_aval(x) for x in values]
@@ -75,7 +80,7 @@ def run_while(cond_fun: Callable, body_fun: Callable, init_val: Any, *, name: st
             and common.promote_weak(values, avals, body.closed.out_avals):
         cond, body = trace()
     _check_types(carry_paths, name, shown, tree, avals, body.closed.out_avals, function)
-    outs = _bind(cond, body, values)
+    outs = _bind(cond, body, values, {} if snapshots is None else {"snapshots": snapshots})
     return tree.unflatten(outs)
 
 
@@ -105,13 +110,14 @@ def _check_predicate(cond: common.Body, fun: Callable) -> None:
                         f"from {source.function_location(fun)}. {hint}")
 
 
-def _bind(cond: common.Body, body: common.Body, init: list) -> list:
+def _bind(cond: common.Body, body: common.Body, init: list, options: dict) -> list:
     """Apply; carries that neither the body changes nor the condition reads become constants."""
     count, n_cond, n_body = len(init), len(cond.consts), len(body.consts)
     kept = _changing(cond.closed, body.closed, n_cond, n_body)
     if len(kept) == count:
         return while_p.bind(*cond.consts, *body.consts, *init, cond_nconsts=n_cond,
-                            cond_jaxpr=cond.closed, body_nconsts=n_body, body_jaxpr=body.closed)
+                            cond_jaxpr=cond.closed, body_nconsts=n_body, body_jaxpr=body.closed,
+                            **options)
     fixed = [i for i in range(count) if i not in kept]
     order = [*[n_body + i for i in fixed], *range(n_body), *[n_body + i for i in kept]]
     body_jaxpr = common.rearrange(body.closed, order, kept)
@@ -119,7 +125,7 @@ def _bind(cond: common.Body, body: common.Body, init: list) -> list:
     found = while_p.bind(
         *cond.consts, *[init[i] for i in fixed], *body.consts, *[init[i] for i in kept],
         cond_nconsts=n_cond, cond_jaxpr=cond_jaxpr, body_nconsts=len(fixed) + n_body,
-        body_jaxpr=body_jaxpr)
+        body_jaxpr=body_jaxpr, **options)
     outs = [common.result_value(x) for x in init]
     for i, out in zip(kept, found):
         outs[i] = out
@@ -143,7 +149,7 @@ while_p = Primitive("while", multiple_results=True)
 
 
 @while_p.def_abstract
-def _while_type(*avals, cond_nconsts, cond_jaxpr, body_nconsts, body_jaxpr):
+def _while_type(*avals, cond_nconsts, cond_jaxpr, body_nconsts, body_jaxpr, **options):
     count = cond_nconsts + body_nconsts + len(body_jaxpr.jaxpr.outvars)
     if len(avals) != count:
         raise TypeError(f"while takes {count} operands, got {len(avals)}")
@@ -151,7 +157,7 @@ def _while_type(*avals, cond_nconsts, cond_jaxpr, body_nconsts, body_jaxpr):
 
 
 @while_p.def_reference
-def _while_reference(*args, cond_nconsts, cond_jaxpr, body_nconsts, body_jaxpr):
+def _while_reference(*args, cond_nconsts, cond_jaxpr, body_nconsts, body_jaxpr, **options):
     cond_consts, body_consts, carry = common.split(args, cond_nconsts, body_nconsts)
     while bool(reference_of_closed(cond_jaxpr, *cond_consts, *carry)[0]):
         carry = reference_of_closed(body_jaxpr, *body_consts, *carry)
@@ -194,7 +200,7 @@ define_dce(while_p, _while_dce)
 # --- derivative ----------------------------------------------------------------------------------
 
 
-def _while_jvp(primals, tangents, *, cond_nconsts, cond_jaxpr, body_nconsts, body_jaxpr):
+def _while_jvp(primals, tangents, *, cond_nconsts, cond_jaxpr, body_nconsts, body_jaxpr, **options):
     nonzero = [type(t) is not Zero for t in tangents]
     _, const_nz, carry_nz = common.split(nonzero, cond_nconsts, body_nconsts)
     while True:                             # a carry has a tangent once anything flows into it
@@ -216,7 +222,8 @@ def _while_jvp(primals, tangents, *, cond_nconsts, cond_jaxpr, body_nconsts, bod
         n_body + n_carry + n_dots:]])
     outs = while_p.bind(
         *cond_consts, *consts, *const_dots, *carry, *carry_dots, cond_nconsts=cond_nconsts,
-        cond_jaxpr=cond, body_nconsts=n_body + n_dots, body_jaxpr=common.rearrange(body, order))
+        cond_jaxpr=cond, body_nconsts=n_body + n_dots, body_jaxpr=common.rearrange(body, order),
+        **options)
     return outs[:n_carry], common.spread_tangents(outs[:n_carry], outs[n_carry:], carry_nz)
 
 
@@ -251,18 +258,20 @@ def _while_partial_eval(trace, args, unknown, params):
     consts, body_consts, carry = common.split(args, n_cond, n_body)
     ready = iter(while_p.bind(
         *consts, *[x for x, u in zip(body_consts, used) if u],
-        *[x for x, k in zip(carry, known) if k], cond_nconsts=n_cond,
-        cond_jaxpr=common.rearrange(cond, keep), body_nconsts=sum(used[:n_body]),
-        body_jaxpr=ClosedJaxpr(small, body.consts)))
+        *[x for x, k in zip(carry, known) if k],
+        **{**params, "cond_jaxpr": common.rearrange(cond, keep), "body_nconsts": sum(used[:n_body]),
+           "body_jaxpr": ClosedJaxpr(small, body.consts)}))
     waiting = trace.record(while_p, args, params)
     return [w if u else next(ready) for w, u in zip(waiting, carry_u)]
 
 
 def _while_transpose(cts, *args, **params):
-    raise ValueError(
-        "Reverse-mode differentiation does not work for lax.while_loop or lax.fori_loop with "
-        "dynamic start/stop values. Try using lax.scan, or using fori_loop with static "
-        "start/stop.")
+    return while_transpose.transpose_while(_plain_loop, cts, args, **params)
+
+
+def _plain_loop(cond_fun, body_fun, init):
+    """A loop of the rules' own."""
+    return run_while(cond_fun, body_fun, init, key="rule")
 
 
 partial_engine.define_partial_eval(while_p, _while_partial_eval)
@@ -272,7 +281,7 @@ define_transpose(while_p, _while_transpose)
 # --- batching ------------------------------------------------------------------------------------
 
 
-def _while_batch(args, dims, *, cond_nconsts, cond_jaxpr, body_nconsts, body_jaxpr):
+def _while_batch(args, dims, *, cond_nconsts, cond_jaxpr, body_nconsts, body_jaxpr, **options):
     size = batch_size(args, dims)
     batched = [d is not None for d in dims]
     cond_b, const_b, carry_b = common.split(batched, cond_nconsts, body_nconsts)
@@ -295,7 +304,7 @@ def _while_batch(args, dims, *, cond_nconsts, cond_jaxpr, body_nconsts, body_jax
         body_consts = [*cond_consts, *body_consts]
         cond = _any_unfinished(cond)
     outs = while_p.bind(*cond_consts, *body_consts, *carry, cond_nconsts=cond_nconsts,
-                        cond_jaxpr=cond, body_nconsts=len(body_consts), body_jaxpr=body)
+                        cond_jaxpr=cond, body_nconsts=len(body_consts), body_jaxpr=body, **options)
     return outs, [0 if b else None for b in carry_b]
 
 
