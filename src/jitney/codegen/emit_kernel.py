@@ -319,7 +319,7 @@ class KernelEmitter:
         starts = []
         for r in stage.reductions:
             starts.extend(reduce.start(e, r, self.lanes))
-        self._stage_of_fold = stage
+        self._stage_of_fold, self._starts = stage, starts
         finals = self._stage_loop(s, stage, 0, starts)
         position = 0
         for number, r in enumerate(stage.reductions):
@@ -349,10 +349,11 @@ class KernelEmitter:
         if loop.chunk_row is not None:
             low, high = self._chunk_bounds(loop, high)
         if depth == len(stage.loops) - 1 and self.lane == "stage":
-            return self._vector_loop(
+            folded = self._vector_loop(
                 loop.variable, low, high, carried,
                 lambda accumulators: self._stage_body(s, stage, accumulators, depth),
             )  # fmt: skip
+            return self._respread(folded, carried) if depth else folded
 
         def body(index, accumulators):
             self.scalars[loop.variable] = index
@@ -362,6 +363,15 @@ class KernelEmitter:
             return self._stage_loop(s, stage, depth + 1, accumulators)
 
         return self.loop(low, high, "1", carried, body, f"stage{s}")
+
+    def _respread(self, folded, carried):
+        """Accumulators for the next turn of the loop around a vector loop whose tail has folded
+        all copies into the first: the other copies start anew."""
+        result = []
+        for value, begun, neutral in zip(folded, carried, self._starts, strict=True):
+            names = value.names + neutral.names[len(value.names) : len(begun.names)]
+            result.append(Value(names, value.type, value.lanes))
+        return result
 
     def _chunk_bounds(self, loop, extent):
         e = self.e
