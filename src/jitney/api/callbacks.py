@@ -319,6 +319,9 @@ def debug_print(fmt: str | None = None, *args: Any, ordered: bool = False,
     """
     if fmt is None:
         raise TypeError("debug.print(fmt, ...): the format is missing")
+    if _use_logging:
+        raise NotImplementedError("debug.print(_use_logging=True): output goes to sys.stdout; call "
+                                  "logging in a debug.callback")
     has_placeholders = not skip_format_check
     if has_placeholders:
         _formatter.format(fmt, *[_Anything() for _ in args], **dict.fromkeys(kwargs, _Anything()))

@@ -216,7 +216,13 @@ class custom_vjp(_CustomFunction):
 
     def defvjp(self, fwd: Callable, bwd: Callable, symbolic_zeros: bool = False,
                optimize_remat: bool = False) -> None:
-        """`fwd(*args) -> (out, residuals)`, `bwd(*nondiff, residuals, cotangent) -> cotangents`."""
+        """`fwd(*args) -> (out, residuals)`, `bwd(*nondiff, residuals, cotangent) -> cotangents`.
+
+        `optimize_remat` is checked and has no effect: under `checkpoint` what `fwd` computes and
+        nobody needs is dropped in any case.
+        """
+        if not isinstance(optimize_remat, (bool, int)):
+            raise TypeError(f"defvjp: optimize_remat takes True or False, not {optimize_remat!r}")
         self.fwd, self.bwd, self.symbolic_zeros = fwd, bwd, symbolic_zeros
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

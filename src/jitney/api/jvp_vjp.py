@@ -292,6 +292,9 @@ def linear_transpose(fun: Callable, *primals: Any, reduce_axes: Any = ()) -> Cal
     (Array(6., dtype=float32, weak_type=True),)
     """
     check_callable(fun)
+    if reduce_axes:
+        raise NotImplementedError("reduce_axes argument to transpose is deprecated: sum with psum "
+                                  "inside the function instead")
     leaves, in_tree = tree_flatten(primals)
     avals = [aval_of_argument(x) for x in leaves]
     for aval in avals:

@@ -16,6 +16,7 @@ from typing import Any
 
 from jitney.api.compile import Runnable
 from jitney.api.devices import SingleDeviceSharding, cpu_device
+from jitney.api.jit_options import check_compiler_options
 from jitney.api.shapes import ShapeDtypeStruct, struct_of
 from jitney.api.tracing import Call, find_avals, input_names_of, read_call
 from jitney.api.tracing import Traced as TracedProgram
@@ -107,8 +108,8 @@ class Traced(_Stage):
     def out_avals(self) -> Any:
         return self.out_tree.unflatten(list(self._traced.jaxpr.out_avals))
 
-    def lower(self, *, lowering_platforms: Sequence[str] | None = None, **ignored: Any) -> Lowered:
-        """The program as it goes to the compiler."""
+    def lower(self, *, lowering_platforms: Sequence[str] | None = None) -> Lowered:
+        """The program as it goes to the compiler. ValueError for platforms other than the CPU."""
         if lowering_platforms is not None and tuple(lowering_platforms) != ("cpu",):
             raise ValueError(f"lowering_platforms={lowering_platforms}: only ('cpu',) exists")
         return Lowered(self._jitted, self._traced, self._call, self._donated, self._fun)
@@ -127,21 +128,36 @@ class Lowered(_Stage):
             ShapeDtypeStruct(a.shape, a.dtype) for a in self._traced.jaxpr.out_avals])
 
     def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
-        """The program's text: StableHLO, or `jaxpr`, or a stage of the compiler."""
+        """The program's text: StableHLO, or `jaxpr`, or a stage of the compiler.
+
+        `debug_info` adds to each operation the equation it came from and the user's line.
+        """
         if dialect in (None, "stablehlo"):
             return stablehlo_text(self._traced.jaxpr, self.fun_name,
                                   self._jitted._keep_unused, self._donated,
-                                  self.out_tree)
+                                  self.out_tree, debug_info)
         if dialect == "jaxpr":
-            return str(self._traced.jaxpr)
+            return self._traced.jaxpr.pretty_print(source_info=debug_info)
+        if debug_info:
+            raise NotImplementedError(f"as_text({dialect!r}, debug_info=True): only the dialects "
+                                      "'stablehlo' and 'jaxpr' tell where operations come from")
         return self.compile().as_text(dialect)
 
     def compiler_ir(self, dialect: str | None = None) -> Any:
         """The program's text (there is no other representation outside the compiler)."""
         return self.as_text(dialect)
 
-    def compile(self, compiler_options: dict | None = None, **ignored: Any) -> Compiled:
-        """Machine code."""
+    def compile(self, compiler_options: dict | None = None, *,
+                device_assignment: Sequence | None = None) -> Compiled:
+        """Machine code.
+
+        Options of XLA have no effect; other names are a JaxRuntimeError. Programs run where their
+        arguments are, so `device_assignment` must be None.
+        """
+        check_compiler_options(compiler_options)
+        if device_assignment is not None:
+            raise NotImplementedError("device_assignment: a program runs where its arguments are; "
+                                      "place them with device_put")
         runnable = self._jitted._runnable(self._traced, self._donated)
         return Compiled(self._jitted, self._traced, self._call, self._donated, self._fun, runnable)
 
@@ -249,13 +265,14 @@ Wrapped = Any
 
 
 def stablehlo_text(closed: ClosedJaxpr, name: str, keep_unused: bool, donated: tuple,
-                   out_tree: Any = None) -> str:
+                   out_tree: Any = None, debug_info: bool = False) -> str:
     """StableHLO by the module that writes it, when it is there."""
     if importlib.util.find_spec("jitney.stablehlo") is None:
         raise NotImplementedError("as_text() needs jitney.stablehlo, which is not there; "
                                   "as_text('jaxpr') works")
     return importlib.import_module("jitney.stablehlo").module_text(
-        closed, name=name, keep_unused=keep_unused, donated=donated, out_tree=out_tree)
+        closed, name=name, keep_unused=keep_unused, donated=donated, out_tree=out_tree,
+        debug_info=debug_info)
 
 
 __all__ = ["ArgInfo", "Compiled", "CompiledMemoryStats", "Lowered", "Traced"]

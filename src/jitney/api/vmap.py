@@ -30,8 +30,18 @@ def vmap(fun: Callable, in_axes: Any = 0, out_axes: Any = 0, axis_name: Any = No
 
     >>> vmap(lambda x, y: x * y, in_axes=(0, None))(jnp.arange(3.), 2.0)
     Array([0., 2., 4.], dtype=float32)
+
+    `spmd_axis_name` (of a mesh) and `sum_match` are checked and have no effect: nothing here
+    depends on how a batch is spread over devices, and cotangents always have the primals' shapes.
     """
     check_callable(fun)
+    try:
+        hash(spmd_axis_name)
+    except TypeError:
+        raise TypeError("vmap: spmd_axis_name takes a name or a tuple of names, not "
+                        f"{spmd_axis_name!r}") from None
+    if not isinstance(sum_match, (bool, int)):
+        raise TypeError(f"vmap: sum_match takes True or False, not {sum_match!r}")
     if isinstance(in_axes, list):
         in_axes = tuple(in_axes)
     _check_in_axes(in_axes)

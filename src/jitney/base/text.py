@@ -13,6 +13,9 @@ from typing import Any
 LINE, NEST, GROUP = "line", "nest", "group"
 
 
+NOTE = "\0"                # a string that begins so takes no room: the caller will move it
+
+
 def line(flat: str = " ") -> tuple:
     return (LINE, flat)
 
@@ -39,7 +42,7 @@ def _fits(doc: Any, room: int) -> bool:
     while pending:
         doc = pending.pop()
         if isinstance(doc, str):
-            room -= len(doc)
+            room -= 0 if doc.startswith(NOTE) else len(doc)
             if room < 0:
                 return False
         elif isinstance(doc, list):

@@ -34,7 +34,7 @@ def _dtype_name(dtype: Any) -> str:
     return "float0" if dtype == dtypes.float0 else dtype.name
 
 
-def _update(self, shape=None, dtype=None, weak_type=None, **ignored: Any) -> ShapedArray:
+def _update(self, shape=None, dtype=None, weak_type=None) -> ShapedArray:
     return ShapedArray(self.shape if shape is None else shape,
                        self.dtype if dtype is None else dtype,
                        self.weak_type if weak_type is None else weak_type)

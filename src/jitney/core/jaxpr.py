@@ -35,9 +35,16 @@ class Var:
 
 
 class DropVar(Var):
-    """A result nobody uses; printed `_`."""
+    """A result nobody uses; printed `_`.
 
-    __slots__ = ()
+    Inside other programs one that tracing made is printed with a name, as JAX does, which drops
+    names in whole programs only; one that a transformation made is `_` everywhere.
+    """
+
+    __slots__ = ("by_tracing",)
+
+    def __init__(self, aval: ShapedArray, by_tracing: bool = False):
+        self.aval, self.by_tracing = aval, by_tracing
 
     def __repr__(self):
         return "_"
@@ -170,8 +177,9 @@ class Jaxpr:
     def __repr__(self):
         return jaxpr_text(self)
 
-    def pretty_print(self, **ignored: Any) -> str:
-        return jaxpr_text(self)
+    def pretty_print(self, **options: Any) -> str:
+        """The text, with the options of `print_jaxpr.print_program`."""
+        return jaxpr_text(self, **options)
 
 
 class ClosedJaxpr:
@@ -201,16 +209,17 @@ class ClosedJaxpr:
     def __repr__(self):
         return jaxpr_text(self.jaxpr)
 
-    def pretty_print(self, **ignored: Any) -> str:
-        return jaxpr_text(self.jaxpr)
+    def pretty_print(self, **options: Any) -> str:
+        """The text, with the options of `print_jaxpr.print_program`."""
+        return jaxpr_text(self.jaxpr, **options)
 
 
 # The printer lives one file on and needs these classes; it puts itself here.
 _printers: dict[str, Callable] = {}
 
 
-def jaxpr_text(jaxpr: Jaxpr) -> str:
-    return _printers["jaxpr"](jaxpr)
+def jaxpr_text(jaxpr: Jaxpr, **options: Any) -> str:
+    return _printers["jaxpr"](jaxpr, **options)
 
 
 def equation_text(eqn: JaxprEqn) -> str:

@@ -11,8 +11,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
+from jitney.base.text import NOTE as _NOTE
 from jitney.base.text import group, join, line, nest, render
 from jitney.core.jaxpr import (
     ClosedJaxpr,
@@ -38,17 +39,28 @@ def _variable_name(count: int) -> str:
     return name
 
 
-class _Context:
-    """Names given so far."""
+class Options(NamedTuple):
+    """What is shown."""
 
-    def __init__(self) -> None:
+    print_shapes: bool = True            # types of variables
+    custom_pp_eqn_rules: bool = True     # hide parameters with their usual values
+    print_effects: bool = False          # effects of whole programs
+    source_info: bool = False            # the user's line, behind each equation
+    width: int = 80
+
+
+class _Context:
+    """Names given so far, and the options."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
         self.names: dict[Var, str] = {}
         self.shared: dict[int, str] = {}          # id of a jaxpr printed above -> its name
-        self.count = 0
+        self.count = self.depth = 0
         self.taken: set[str] = set()
 
     def name(self, var: Var) -> str:
-        if type(var) is DropVar:
+        if type(var) is DropVar and not (var.by_tracing and self.depth > 1):
             return "_"
         found = self.names.get(var)
         if found is None:
@@ -73,11 +85,13 @@ def _typed(context: _Context, variables: list) -> list:
     for var in variables:
         name = context.name(var)
         docs.append([group([line(), name]) if docs else name,
-                     ":" + var.aval.str_short(short_dtypes=True)])
+                     ":" + var.aval.str_short(short_dtypes=True)
+                     if context.options.print_shapes else ""])
     return docs
 
 
 def _jaxpr_doc(jaxpr: Jaxpr, context: _Context) -> Any:
+    context.depth += 1
     head = ["{ lambda ", _typed(context, jaxpr.constvars), "; ",
             _typed(context, jaxpr.invars), ". let"]
     eqns = join(line("; "), [_eqn_doc(eqn, context) for eqn in jaxpr.eqns])
@@ -85,16 +99,21 @@ def _jaxpr_doc(jaxpr: Jaxpr, context: _Context) -> Any:
     listed = [group([line(), out, ","]) if i else out + "," for i, out in enumerate(outs)]
     if len(outs) > 1:
         listed[-1] = group([line(), outs[-1]])
+    context.depth -= 1
+    effects = ""
+    if context.options.print_effects:
+        effects = f" : {{ {', '.join(sorted(map(str, jaxpr.effects)))} }}"
     return group([nest(4, [*head, line(), eqns]),
-                  nest(2, line()), "in (", nest(4, listed), ") }"])
+                  nest(2, line()), "in (", nest(4, listed), f"){effects} }}"])
 
 
 def _eqn_doc(eqn: JaxprEqn, context: _Context) -> Any:
     left = [*nest(2, _typed(context, eqn.outvars))[2], " = "] if eqn.outvars else []
-    params = shown_params(eqn)
+    params = shown_params(eqn, context.options.custom_pp_eqn_rules)
     if eqn.primitive.name == "jit":
         _share_names(eqn, context)
-    return group([nest(2, left), _application_doc(eqn, params, context)])
+    note = f"{_NOTE}{eqn.source_summary()}" if context.options.source_info else ""
+    return group([nest(2, left), _application_doc(eqn, params, context), note])
 
 
 def _application_doc(eqn: JaxprEqn, params: dict, context: _Context) -> Any:
@@ -117,10 +136,10 @@ def _share_names(eqn: JaxprEqn, context: _Context) -> None:
         context.bind(inner_var, context.name(outer_var))
 
 
-def shown_params(eqn: JaxprEqn) -> dict:
-    """The parameters a reader sees: `name` first, then by alphabet."""
+def shown_params(eqn: JaxprEqn, custom: bool = True) -> dict:
+    """The parameters a reader sees: `name` first, then by alphabet; all unless `custom`."""
     params = eqn.params
-    if eqn.primitive.params_for_print is not None:
+    if custom and eqn.primitive.params_for_print is not None:
         params = eqn.primitive.params_for_print(params, eqn)
     ordered = {"name": params["name"]} if "name" in params else {}
     ordered.update((k, params[k]) for k in sorted(params) if k != "name")
@@ -188,20 +207,48 @@ def _shared_jaxprs(jaxpr: Jaxpr, context: _Context) -> list[Jaxpr]:
     return found
 
 
-def _print_jaxpr(jaxpr: Jaxpr) -> str:
-    context = _Context()
+def print_program(jaxpr: Jaxpr, *, source_info: bool = False, print_shapes: bool = True,
+                  custom_pp_eqn_rules: bool = True, name_stack: bool = False,
+                  print_effects: bool = False, use_color: bool | None = None,
+                  width: int = 80) -> str:
+    """The text of a program.
+
+    `source_info` shows the user's line behind each equation, `print_shapes` the types of variables,
+    `print_effects` the effects of each program; without `custom_pp_eqn_rules` all parameters are
+    shown. NotImplementedError for `name_stack` and `use_color`: neither is there.
+    """
+    if name_stack or use_color:
+        what = "name_stack" if name_stack else "use_color"
+        raise NotImplementedError(f"pretty_print({what}=True): equations keep no stack of names, "
+                                  "and text is plain; source_info=True shows the user's lines")
+    options = Options(print_shapes, custom_pp_eqn_rules, print_effects, source_info, width)
+    return _with_notes_aligned(_print_jaxpr(jaxpr, options))
+
+
+def _with_notes_aligned(text: str) -> str:
+    if _NOTE not in text:
+        return text
+    rows = [row.partition(_NOTE) for row in text.split("\n")]
+    longest = max(len(row) for row, note, _ in rows if note)
+    return "\n".join(f"{row:{longest}}  # {rest}" if note else row for row, note, rest in rows)
+
+
+def _print_jaxpr(jaxpr: Jaxpr, options: Options) -> str:
+    context = _Context(options)
     parts = []
+    context.depth = 1                    # programs printed above are inside others
     for inner in _shared_jaxprs(jaxpr, context):
         parts.append([f"let {context.shared[id(inner)]} = ", _jaxpr_doc(inner, context), " in\n"])
-    return render([*parts, _jaxpr_doc(jaxpr, context)])
+    context.depth = 0
+    return render([*parts, _jaxpr_doc(jaxpr, context)], options.width)
 
 
 def _print_equation(eqn: JaxprEqn) -> str:
-    context = _Context()
+    context = _Context(Options())
     for atom in eqn.invars:
         context.atom(atom)
     return render(_eqn_doc(eqn, context))
 
 
-_printers["jaxpr"] = _print_jaxpr
+_printers["jaxpr"] = print_program
 _printers["equation"] = _print_equation

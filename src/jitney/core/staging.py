@@ -155,7 +155,7 @@ def _drop_unused(eqns: list[JaxprEqn], outvars: list) -> None:
     for eqn in eqns:
         for var in eqn.outvars:
             if var not in used:
-                eqn.outvars = [v if v in used else DropVar(v.aval) for v in eqn.outvars]
+                eqn.outvars = [v if v in used else DropVar(v.aval, True) for v in eqn.outvars]
                 break
 
 

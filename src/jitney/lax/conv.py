@@ -18,6 +18,7 @@ from jitney.base import dtypes
 from jitney.core.avals import ShapedArray, get_aval
 from jitney.core.primitive import Primitive, named
 from jitney.lax.dot import accumulation_dtype
+from jitney.lax.out_sharding import check_out_sharding
 from jitney.lax.padding import (
     canonical_pads,
     dilated,
@@ -131,6 +132,7 @@ def conv_general_dilated(lhs, rhs, window_strides: Sequence[int],
                          feature_group_count: int = 1, batch_group_count: int = 1,
                          precision=None, preferred_element_type=None, out_sharding=None):
     """Convolution with strides, padding, dilations of image and kernel, and groups."""
+    check_out_sharding("conv_general_dilated", out_sharding)
     lhs_shape, rhs_shape = shape_of(lhs), shape_of(rhs)
     numbers = conv_dimension_numbers(lhs_shape, rhs_shape, dimension_numbers)
     spatial = len(numbers.lhs_spec) - 2

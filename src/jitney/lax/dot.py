@@ -15,6 +15,7 @@ import numpy as np
 from jitney.base import dtypes
 from jitney.core.avals import ShapedArray, get_aval
 from jitney.core.primitive import Primitive, named
+from jitney.lax.out_sharding import check_out_sharding
 from jitney.lax.precision import canonicalize_precision, preferred_dtype
 from jitney.lax.shape import canonical_shape, inverse_permutation, shape_of, transpose
 from jitney.transforms.jvp import define_bilinear
@@ -36,6 +37,7 @@ def dot_general(lhs, rhs, dimension_numbers, precision=None, preferred_element_t
 
     `dimension_numbers` is `((lhs_contract, rhs_contract), (lhs_batch, rhs_batch))`.
     """
+    check_out_sharding("dot_general", out_sharding)
     if preferred_element_type is not None:
         preferred_element_type = dtypes.canonicalize_dtype(preferred_element_type)
     return dot_general_p.bind(
@@ -47,6 +49,7 @@ def dot_general(lhs, rhs, dimension_numbers, precision=None, preferred_element_t
 def dot(lhs, rhs, *, dimension_numbers=None, precision=None, preferred_element_type=None,
         out_sharding=None):
     """Product of vectors and matrices; with `dimension_numbers`, `dot_general`."""
+    check_out_sharding("dot", out_sharding)
     if dimension_numbers is None:
         a, b = shape_of(lhs), shape_of(rhs)
         if not (1 <= len(a) <= 2 and 1 <= len(b) <= 2 and a[-1] == b[0]):

@@ -23,6 +23,7 @@ from jitney.core.staging import trace_flat
 from jitney.core.trace import Tracer
 from jitney.lax import arithmetic, bits, elementwise_binary
 from jitney.lax.nary import broadcast_to
+from jitney.lax.out_sharding import check_out_sharding
 from jitney.lax.reduce import (
     checked_axes,
     reduce_and,
@@ -47,6 +48,7 @@ def reduce(operands, init_values, computation: Callable, dimensions: Sequence[in
     >>> reduce(np.arange(4.0), 0.0, lambda a, b: a + b, (0,)).item()
     6.0
     """
+    check_out_sharding("reduce", out_sharding)
     xs, tree = _native.tree_flatten(operands)
     inits, init_tree = _native.tree_flatten(init_values)
     if tree != init_tree:

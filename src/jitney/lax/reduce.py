@@ -19,6 +19,7 @@ from jitney.lax import compare
 from jitney.lax.arithmetic import add, div, mul
 from jitney.lax.cast import convert
 from jitney.lax.nary import NUMBER, ORDERED, kinds_text, members_of
+from jitney.lax.out_sharding import check_out_sharding
 from jitney.lax.shape import broadcast_in_dim, linear, reshape
 from jitney.lax.tree_reduce import reduce_pairs
 from jitney.transforms.jvp import Zero, define_jvp, define_zero_jvp
@@ -115,6 +116,7 @@ def _accumulated(ufunc: np.ufunc) -> Callable:
 
 def reduce_sum(operand, axes: Sequence[int], *, out_sharding=None):
     """The sum over `axes`."""
+    check_out_sharding("reduce_sum", out_sharding)
     return reduce_sum_p.bind(operand, axes=checked_axes(axes), out_sharding=out_sharding)
 
 

@@ -18,6 +18,7 @@ from jitney import _native
 from jitney.base import dtypes, errors
 from jitney.core.avals import Array, ShapedArray, get_aval, numpy_value, to_array
 from jitney.core.primitive import Primitive, named
+from jitney.lax.out_sharding import check_out_sharding
 from jitney.transforms.jvp import Zero, define_linear, define_zero_jvp
 from jitney.transforms.transpose import is_undefined_primal
 from jitney.transforms.vmap import define_batch, move_dimension
@@ -134,6 +135,7 @@ def broadcast(operand, sizes: Sequence[int], *, out_sharding=None):
 def broadcast_in_dim(operand, shape: Sequence[int], broadcast_dimensions: Sequence[int], *,
                      out_sharding=None):
     """Place operand axis `i` at axis `broadcast_dimensions[i]` of `shape`, repeat along others."""
+    check_out_sharding("broadcast_in_dim", out_sharding)
     shape = canonical_shape(shape)
     dims = canonical_shape(broadcast_dimensions)
     operand_shape = shape_of(operand)
@@ -251,6 +253,7 @@ def expand_dims(array, dimensions: Sequence[int]):
 def reshape(operand, new_sizes: Sequence[int], dimensions: Sequence[int] | None = None, *,
             out_sharding=None):
     """The elements in row-major order (or with axes first permuted by `dimensions`), reshaped."""
+    check_out_sharding("reshape", out_sharding)
     new_sizes = canonical_shape(new_sizes)
     shape = shape_of(operand)
     if dimensions is not None:
@@ -517,6 +520,7 @@ def iota(dtype, size: int):
 
 def broadcasted_iota(dtype, shape: Sequence[int], dimension: int, *, out_sharding=None):
     """An array holding at each place its index along axis `dimension`."""
+    check_out_sharding("broadcasted_iota", out_sharding)
     return iota_p.bind(dtype=dtypes.canonicalize_dtype(dtype), shape=canonical_shape(shape),
                        dimension=_index(dimension), sharding=out_sharding)
 
@@ -547,6 +551,7 @@ define_zero_jvp(iota_p)
 
 def empty(shape: Sequence[int], dtype, *, out_sharding=None):
     """An array whose elements have no promised value."""
+    check_out_sharding("empty", out_sharding)
     return empty_p.bind(shape=canonical_shape(shape), out_sharding=out_sharding,
                         dtype=dtypes.canonicalize_dtype(dtype, allow_extended_dtype=True))
 

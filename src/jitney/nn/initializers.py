@@ -15,6 +15,7 @@ import numpy as np
 from jitney import numpy as jnp
 from jitney import random
 from jitney.base import dtypes
+from jitney.lax.out_sharding import check_out_sharding
 
 
 @runtime_checkable
@@ -33,13 +34,13 @@ def _dtype(dtype: Any) -> Any:
 
 
 def zeros(key, shape, dtype=None, out_sharding=None):
-    """All zeros."""
-    return jnp.zeros(shape, _dtype(dtype))
+    """All zeros; the key is there because initializers have one."""
+    return jnp.zeros(shape, _dtype(dtype), out_sharding=out_sharding)
 
 
 def ones(key, shape, dtype=None, out_sharding=None):
-    """All ones."""
-    return jnp.ones(shape, _dtype(dtype))
+    """All ones; the key is there because initializers have one."""
+    return jnp.ones(shape, _dtype(dtype), out_sharding=out_sharding)
 
 
 def constant(value, dtype=None):
@@ -47,7 +48,7 @@ def constant(value, dtype=None):
     default = dtype
 
     def init(key, shape, dtype=default, out_sharding=None):
-        return jnp.full(shape, value, dtype=_dtype(dtype))
+        return jnp.full(shape, value, dtype=_dtype(dtype), out_sharding=out_sharding)
 
     return init
 
@@ -61,7 +62,8 @@ def uniform(scale=1e-2, dtype=None):
 
     def init(key, shape, dtype=default, out_sharding=None):
         wanted = _dtype(dtype)
-        return random.uniform(key, shape, wanted) * jnp.array(scale, wanted)
+        drawn = random.uniform(key, shape, wanted, out_sharding=out_sharding)
+        return drawn * jnp.array(scale, wanted)
 
     return init
 
@@ -72,7 +74,8 @@ def normal(stddev=1e-2, dtype=None):
 
     def init(key, shape, dtype=default, out_sharding=None):
         wanted = _dtype(dtype)
-        return random.normal(key, shape, wanted) * jnp.array(stddev, wanted)
+        drawn = random.normal(key, shape, wanted, out_sharding=out_sharding)
+        return drawn * jnp.array(stddev, wanted)
 
     return init
 
@@ -83,7 +86,8 @@ def truncated_normal(stddev=1e-2, dtype=None, lower=-2.0, upper=2.0):
 
     def init(key, shape, dtype=default, out_sharding=None):
         wanted = _dtype(dtype)
-        drawn = random.truncated_normal(key, lower, upper, shape, wanted)
+        drawn = random.truncated_normal(key, lower, upper, shape, wanted,
+                                        out_sharding=out_sharding)
         return drawn * jnp.array(stddev, wanted)
 
     return init
@@ -130,23 +134,26 @@ def variance_scaling(scale, mode, distribution, in_axis=-2, out_axis=-1, batch_a
 
     def init(key, shape, dtype=default, out_sharding=None):
         wanted = _dtype(dtype)
+        check_out_sharding("variance_scaling", out_sharding)
         shape = tuple(int(n) for n in shape)
         fan_in, fan_out = _fans(shape, in_axis, out_axis, batch_axis)
         real = np.dtype(f"float{wanted.itemsize * 4}") if dtypes.is_complex(wanted) else wanted
         variance = jnp.array(scale / _fan(mode, fan_in, fan_out), real)
         if distribution == "normal":
-            return random.normal(key, shape, wanted) * jnp.sqrt(variance).astype(wanted)
+            drawn = random.normal(key, shape, wanted, out_sharding=out_sharding)
+            return drawn * jnp.sqrt(variance).astype(wanted)
         if distribution == "uniform":
             if dtypes.is_complex(wanted):
                 return _disc(key, shape, real, wanted) * jnp.sqrt(variance).astype(wanted)
-            drawn = random.uniform(key, shape, wanted, -1)
+            drawn = random.uniform(key, shape, wanted, -1, out_sharding=out_sharding)
             return drawn * jnp.sqrt(3 * variance).astype(wanted)
         if distribution == "truncated_normal":
             if dtypes.is_complex(wanted):
                 width = jnp.sqrt(variance) / jnp.array(0.95311164380491208, real)
                 return _cut_disc(key, 2, shape, real, wanted) * width.astype(wanted)
             width = jnp.sqrt(variance) / jnp.array(_CUT_DEVIATION, wanted)
-            return random.truncated_normal(key, -2, 2, shape, wanted) * width
+            return random.truncated_normal(key, -2, 2, shape, wanted,
+                                           out_sharding=out_sharding) * width
         raise ValueError("invalid distribution for variance scaling initializer: "
                          f"{distribution}")
 
@@ -206,6 +213,7 @@ def orthogonal(scale=1.0, column_axis=-1, dtype=None):
 
     def init(key, shape, dtype=default, out_sharding=None):
         wanted = _dtype(dtype)
+        check_out_sharding("orthogonal", out_sharding)
         if len(shape) < 2:
             raise ValueError("orthogonal initializer requires at least a 2D shape")
         columns = shape[column_axis]
@@ -223,6 +231,7 @@ def delta_orthogonal(scale=1.0, column_axis=-1, dtype=None):
 
     def init(key, shape, dtype=default, out_sharding=None):
         wanted = _dtype(dtype)
+        check_out_sharding("delta_orthogonal", out_sharding)
         if len(shape) not in (3, 4, 5):
             raise ValueError("Delta orthogonal initializer requires a 3D, 4D or 5D shape.")
         if shape[-1] < shape[-2]:

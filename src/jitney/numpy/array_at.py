@@ -18,6 +18,7 @@ from jitney import _native, lax
 from jitney.base import dtypes, errors
 from jitney.core.avals import Array, get_aval
 from jitney.core.trace import Tracer
+from jitney.lax.out_sharding import check_out_sharding
 from jitney.lax.shape import shape_of
 from jitney.numpy import arithmetic, ufuncs
 from jitney.numpy.index_parsing import Parsed, is_array_entry, parse
@@ -72,6 +73,7 @@ class IndexUpdateRef:
     def get(self, *, indices_are_sorted: bool = False, unique_indices: bool = False, mode=None,
             fill_value=None, out_sharding=None, wrap_negative_indices: bool = True):
         """The elements there; mode "fill" gives `fill_value` (NaN) outside the array."""
+        check_out_sharding(".at[].get", out_sharding)
         x, idx = self.array, self.index
         mode = None if mode is None else lax.GatherScatterMode.from_any(mode)
         if mode is None and wrap_negative_indices and not (indices_are_sorted or unique_indices):
@@ -85,24 +87,28 @@ class IndexUpdateRef:
     def set(self, values, *, indices_are_sorted: bool = False, unique_indices: bool = False,
             mode=None, out_sharding=None, wrap_negative_indices: bool = True):
         """The array with the elements there replaced by `values`."""
+        check_out_sharding(".at[].set", out_sharding)
         return _update("set", self, values, mode, unique_indices, indices_are_sorted,
                        wrap_negative_indices)
 
     def add(self, values, *, indices_are_sorted: bool = False, unique_indices: bool = False,
             mode=None, out_sharding=None, wrap_negative_indices: bool = True):
         """`values` added; positions that occur twice are added to twice."""
+        check_out_sharding(".at[].add", out_sharding)
         return _update("add", self, values, mode, unique_indices, indices_are_sorted,
                        wrap_negative_indices)
 
     def subtract(self, values, *, indices_are_sorted: bool = False, unique_indices: bool = False,
                  mode=None, out_sharding=None, wrap_negative_indices: bool = True):
         """`values` subtracted."""
+        check_out_sharding(".at[].subtract", out_sharding)
         return _update("subtract", self, values, mode, unique_indices, indices_are_sorted,
                        wrap_negative_indices)
 
     def multiply(self, values, *, indices_are_sorted: bool = False, unique_indices: bool = False,
                  mode=None, out_sharding=None, wrap_negative_indices: bool = True):
         """Multiplied by `values`."""
+        check_out_sharding(".at[].multiply", out_sharding)
         return _update("multiply", self, values, mode, unique_indices, indices_are_sorted,
                        wrap_negative_indices)
 
@@ -111,24 +117,28 @@ class IndexUpdateRef:
     def divide(self, values, *, indices_are_sorted: bool = False, unique_indices: bool = False,
                mode=None, out_sharding=None, wrap_negative_indices: bool = True):
         """Divided by `values`."""
+        check_out_sharding(".at[].divide", out_sharding)
         return _update("divide", self, values, mode, unique_indices, indices_are_sorted,
                        wrap_negative_indices)
 
     def power(self, values, *, indices_are_sorted: bool = False, unique_indices: bool = False,
               mode=None, out_sharding=None, wrap_negative_indices: bool = True):
         """Raised to the power of `values`."""
+        check_out_sharding(".at[].power", out_sharding)
         return _update("power", self, values, mode, unique_indices, indices_are_sorted,
                        wrap_negative_indices)
 
     def min(self, values, *, indices_are_sorted: bool = False, unique_indices: bool = False,
             mode=None, out_sharding=None, wrap_negative_indices: bool = True):
         """The lesser of the elements and `values`."""
+        check_out_sharding(".at[].min", out_sharding)
         return _update("min", self, values, mode, unique_indices, indices_are_sorted,
                        wrap_negative_indices)
 
     def max(self, values, *, indices_are_sorted: bool = False, unique_indices: bool = False,
             mode=None, out_sharding=None, wrap_negative_indices: bool = True):
         """The greater of the elements and `values`."""
+        check_out_sharding(".at[].max", out_sharding)
         return _update("max", self, values, mode, unique_indices, indices_are_sorted,
                        wrap_negative_indices)
 

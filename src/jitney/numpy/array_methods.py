@@ -41,7 +41,7 @@ from jitney.numpy.promotion import (
 def _reshape(self, *args, order="C", out_sharding=None):
     """The elements in another shape, given as one sequence or as several lengths."""
     shape = args[0] if len(args) == 1 else args
-    return manipulation.reshape(self, shape, order)
+    return manipulation.reshape(self, shape, order, out_sharding=out_sharding)
 
 
 def _transpose(self, *args):
@@ -55,7 +55,7 @@ def _transpose(self, *args):
 
 def _flatten(self, order="C", *, out_sharding=None):
     """The elements in one axis."""
-    return manipulation.ravel(self, order=order)
+    return manipulation.ravel(self, order=order, out_sharding=out_sharding)
 
 
 def _clip(self, min=None, max=None):
@@ -80,7 +80,8 @@ def _squeeze(self, axis=None):
 
 def _repeat(self, repeats, axis=None, *, total_repeat_length=None, out_sharding=None):
     """Each element repeated along an axis."""
-    return manipulation.repeat(self, repeats, axis, total_repeat_length=total_repeat_length)
+    return manipulation.repeat(self, repeats, axis, total_repeat_length=total_repeat_length,
+                               out_sharding=out_sharding)
 
 
 def _take(self, indices, axis=None, out=None, mode=None, unique_indices=False,

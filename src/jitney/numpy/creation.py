@@ -15,9 +15,12 @@ from typing import Any
 import numpy as np
 
 from jitney import _native, lax
+from jitney.api.devices import device_put
+from jitney.api.jit import JitFunction
 from jitney.base import dtypes
 from jitney.core import avals
 from jitney.core.trace import Tracer
+from jitney.lax.out_sharding import check_out_sharding
 from jitney.numpy.jitted import inlined
 from jitney.numpy.promotion import (
     array_arguments,
@@ -60,6 +63,23 @@ def _refuse(value: Any, dtype: Any) -> None:
                     "arrays of numeric types are supported by JAX.")
 
 
+# --- placement ---------------------------------------------------------------------------------
+
+
+def placed(name: str, x: Any, device: Any, out_sharding: Any = None) -> Any:
+    """`x` where the arguments `device` and `out_sharding` of a function want it.
+
+    At most one of the two may be given: a device or a sharding, and a layout of the result.
+    """
+    if device is None and out_sharding is None:
+        return x
+    if device is not None and out_sharding is not None:
+        raise ValueError("Only one of `device` or `out_sharding` can be set. Got "
+                         f"device={device!r} and out_sharding={out_sharding!r}")
+    check_out_sharding(name, out_sharding)
+    return device_put(x, out_sharding if device is None else device)
+
+
 # --- array and asarray -------------------------------------------------------------------------
 
 
@@ -72,7 +92,9 @@ def array(object, dtype=None, *args, copy=True, order="K", ndmin=0, device=None,
         raise NotImplementedError("Only implemented for order='K'")
     found = _make(object, requested_dtype(dtype, "array"), copy)
     missing = ndmin - len(shape_of(found))
-    return lax.expand_dims(found, tuple(range(missing))) if missing > 0 else found
+    if missing > 0:
+        found = lax.expand_dims(found, tuple(range(missing)))
+    return placed("jnp.array", found, device, out_sharding)
 
 
 def asarray(a, dtype=None, order=None, *, copy=None, device=None, out_sharding=None):
@@ -84,7 +106,7 @@ def asarray(a, dtype=None, order=None, *, copy=None, device=None, out_sharding=N
         if type(a) in _PYTHON_SCALARS or isinstance(a, (list, tuple)):
             raise ValueError("jnp.asarray: cannot convert object of type "
                              f"{type(a)} to JAX Array without copying.")
-    return _make(a, wanted, bool(copy))
+    return placed("jnp.asarray", _make(a, wanted, bool(copy)), device, out_sharding)
 
 
 def _make(object: Any, dtype: Any, copy: bool) -> Any:
@@ -211,7 +233,18 @@ def copy(a, order=None):
 
 def astype(x, dtype, /, *, copy=False, device=None):
     """`x` in another dtype; complex values lose their imaginary part (with a warning)."""
-    return astype_static(x, dtype, copy)
+    return placed("jnp.astype", astype_static(x, dtype, copy), device)
+
+
+class _Astype(JitFunction):
+    """The method `astype`: jitted, and the result placed outside, so that it lies there."""
+
+    def _miss(self, args: tuple, kwargs: dict) -> Any:
+        device = args[3] if len(args) > 3 else kwargs.get("device")
+        if device is None:
+            return JitFunction._miss(self, args, kwargs)
+        others = {name: value for name, value in kwargs.items() if name != "device"}
+        return placed("astype", self(*args[:3], **others), device)
 
 
 @inlined(static_argnames=("dtype", "copy", "device"))
@@ -222,7 +255,10 @@ def astype_static(self, dtype, copy=False, device=None):
         wanted = dtypes.canonicalize_dtype(float)
     else:
         wanted = requested_dtype(dtype, "astype")
-    return cast(x, wanted, copy)
+    return placed("astype", cast(x, wanted, copy), device)
+
+
+astype_static.__class__ = _Astype
 
 
 def cast(x: Any, dtype: Any, copy: bool = False) -> Any:
@@ -264,21 +300,28 @@ def _default_float(dtype: Any, name: str) -> Any:
 
 def zeros(shape, dtype=None, *, device=None, out_sharding=None):
     """Zeros of a shape."""
-    return filled(canonical_shape(shape), _ZERO, _default_float(dtype, "zeros"))
+    found = filled(canonical_shape(shape), _ZERO, _default_float(dtype, "zeros"))
+    return placed("jnp.zeros", found, device, out_sharding)
 
 
 def ones(shape, dtype=None, *, device=None, out_sharding=None):
     """Ones of a shape."""
-    return filled(canonical_shape(shape), 1, _default_float(dtype, "ones"))
+    found = filled(canonical_shape(shape), 1, _default_float(dtype, "ones"))
+    return placed("jnp.ones", found, device, out_sharding)
 
 
 def empty(shape, dtype=None, *, device=None, out_sharding=None):
     """Zeros of a shape (memory is never handed out unset)."""
-    return filled(canonical_shape(shape), _ZERO, _default_float(dtype, "empty"))
+    found = filled(canonical_shape(shape), _ZERO, _default_float(dtype, "empty"))
+    return placed("jnp.empty", found, device, out_sharding)
 
 
 def full(shape, fill_value, dtype=None, *, device=None, out_sharding=None):
     """An array filled with a value, or with a value broadcast to the shape."""
+    return placed("jnp.full", _full(shape, fill_value, dtype), device, out_sharding)
+
+
+def _full(shape: Any, fill_value: Any, dtype: Any) -> Any:
     fill_value = arraylike("full", fill_value)
     wanted = None if dtype is None else requested_dtype(dtype, "full")
     shape = canonical_shape(shape)
@@ -328,21 +371,28 @@ def _constant_like(name: str, a: Any, value: Any, dtype: Any, shape: Any) -> Any
 
 def zeros_like(a, dtype=None, shape=None, *, device=None, out_sharding=None):
     """Zeros with the shape and dtype of `a`."""
-    return _constant_like("zeros_like", a, 0, dtype, shape)
+    found = _constant_like("zeros_like", a, 0, dtype, shape)
+    return placed("jnp.zeros_like", found, device, out_sharding)
 
 
 def ones_like(a, dtype=None, shape=None, *, device=None, out_sharding=None):
     """Ones with the shape and dtype of `a`."""
-    return _constant_like("ones_like", a, 1, dtype, shape)
+    found = _constant_like("ones_like", a, 1, dtype, shape)
+    return placed("jnp.ones_like", found, device, out_sharding)
 
 
 def empty_like(prototype, dtype=None, shape=None, *, device=None):
     """Zeros with the shape and dtype of `prototype`."""
-    return _constant_like("empty_like", prototype, 0, dtype, shape)
+    return placed("jnp.empty_like", _constant_like("empty_like", prototype, 0, dtype, shape),
+                  device)
 
 
 def full_like(a, fill_value, dtype=None, shape=None, *, device=None, out_sharding=None):
     """A constant with the shape and dtype of `a`."""
+    return placed("jnp.full_like", _full_like(a, fill_value, dtype, shape), device, out_sharding)
+
+
+def _full_like(a: Any, fill_value: Any, dtype: Any, shape: Any) -> Any:
     check_arraylike("full_like", 0, fill_value)
     fill_value = unwrapped(fill_value)
     shape, dtype, weak = _shape_and_dtype("full_like", a, dtype, shape)
@@ -387,9 +437,22 @@ def fromstring(string, dtype=float, count=-1, *, sep):
 
 
 def from_dlpack(x, /, *, device=None, copy=None):
-    """An array from an object with `__dlpack__`."""
+    """An array from an object with `__dlpack__`, on a CPU.
+
+    Another Array shares its memory unless `copy` is true; any other memory is copied, since its
+    owner may write to it: ValueError with `copy=False`. `device` places the result.
+    """
+    if copy is not None and not isinstance(copy, bool):
+        raise TypeError(f"from_dlpack: copy takes True, False or None, not {copy!r}")
+    if type(x) is Array:
+        return placed("from_dlpack", lax.copy_p.bind(x) if copy else x, device)
+    if copy is False:
+        raise ValueError(f"from_dlpack: the memory of {type(x)} may be written to by its "
+                         "owner, so it has to be copied. However copy=False. Set copy=True or "
+                         "copy=None to perform the requested operation.")
     value = np.from_dlpack(x)
-    return from_numpy(np.array(value), dtypes.canonicalize_dtype(value.dtype))
+    found = from_numpy(np.array(value), dtypes.canonicalize_dtype(value.dtype))
+    return placed("from_dlpack", found, device)
 
 
 def load(file, *args, **kwargs):

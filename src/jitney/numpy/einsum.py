@@ -15,6 +15,7 @@ import numpy as np
 
 from jitney import lax
 from jitney.base import dtypes
+from jitney.lax.out_sharding import check_out_sharding
 from jitney.numpy.jitted import inlined
 from jitney.numpy.promotion import (
     array_arguments,
@@ -29,6 +30,7 @@ from jitney.numpy.ufuncs import constant
 def einsum(subscripts, /, *operands, out=None, optimize="auto", precision=None,
            preferred_element_type=None, _dot_general=lax.dot_general, out_sharding=None):
     """Sum of products over the indices named in `subscripts` ("ij,jk->ik")."""
+    check_out_sharding("einsum", out_sharding)
     if out is not None:
         raise NotImplementedError("The 'out' argument to jnp.einsum is not supported.")
     subscripts, operands = _as_text(subscripts, operands)

@@ -14,6 +14,7 @@ import numpy as np
 
 from jitney import lax
 from jitney.base import dtypes
+from jitney.lax.out_sharding import check_out_sharding
 from jitney.numpy import reductions
 from jitney.numpy.jitted import inlined, traced_call
 from jitney.numpy.manipulation import moveaxis, ravel
@@ -46,14 +47,15 @@ def _result_type(a: Any, preferred: Any, name: str) -> Any:
 
 
 def _dot_general(a: Any, b: Any, contracting: Any, batch: Any, precision: Any,
-                 dtype: Any) -> Any:
+                 dtype: Any, out_sharding: Any = None) -> Any:
     return lax.dot_general(a, b, (contracting, batch), precision=precision,
-                           preferred_element_type=dtype)
+                           preferred_element_type=dtype, out_sharding=out_sharding)
 
 
 @inlined(static_argnames=_STATIC)
 def dot(a, b, *, precision=None, preferred_element_type=None, out_sharding=None):
     """Sum of products over the last axis of `a` and the last but one of `b`."""
+    check_out_sharding("dot", out_sharding)
     a, b = _operands("dot", a, b)
     dtype = _result_type(a, preferred_element_type, "dot")
     rank_a, rank_b = len(shape_of(a)), len(shape_of(b))
@@ -61,7 +63,7 @@ def dot(a, b, *, precision=None, preferred_element_type=None, out_sharding=None)
         contracting: Any = ((), ())
     else:
         contracting = ((rank_a - 1,), (max(rank_b - 2, 0),))
-    return _dot_general(a, b, contracting, ((), ()), precision, dtype)
+    return _dot_general(a, b, contracting, ((), ()), precision, dtype, out_sharding)
 
 
 def _matmul_ranks(name: str, a: Any, b: Any) -> None:
@@ -74,6 +76,7 @@ def _matmul_ranks(name: str, a: Any, b: Any) -> None:
 @inlined(static_argnames=_STATIC)
 def matmul(a, b, *, precision=None, preferred_element_type=None, out_sharding=None):
     """Matrix product; leading axes are broadcast."""
+    check_out_sharding("matmul", out_sharding)
     check_arraylike("matmul", a, b)
     _matmul_ranks("matmul", a, b)
     a, b = _operands("matmul", a, b)
@@ -187,6 +190,7 @@ def _to_last(x: Any, axis: int) -> Any:
 
 @inlined(static_argnames=("axes", *_STATIC))
 def _tensordot(a, b, axes, *, precision=None, preferred_element_type=None, out_sharding=None):
+    check_out_sharding("tensordot", out_sharding)
     a, b = _operands("tensordot", a, b)
     dtype = _result_type(a, preferred_element_type, "tensordot")
     rank_a, rank_b = len(shape_of(a)), len(shape_of(b))
@@ -204,7 +208,7 @@ def _tensordot(a, b, axes, *, precision=None, preferred_element_type=None, out_s
                             f"{list(one)} and {list(other)}.")
         contracting = (tuple(canonical_axis(i, rank_a) for i in one),
                        tuple(canonical_axis(i, rank_b) for i in other))
-    return _dot_general(a, b, contracting, ((), ()), precision, dtype)
+    return _dot_general(a, b, contracting, ((), ()), precision, dtype, out_sharding)
 
 
 def tensordot(a, b, axes=2, *, precision=None, preferred_element_type=None, out_sharding=None):
@@ -219,7 +223,7 @@ def tensordot(a, b, axes=2, *, precision=None, preferred_element_type=None, out_
     else:
         axes = operator.index(axes)
     return _tensordot(a, b, axes, precision=precision,
-                      preferred_element_type=preferred_element_type)
+                      preferred_element_type=preferred_element_type, out_sharding=out_sharding)
 
 
 @inlined(static_argnames=("precision", "preferred_element_type"))

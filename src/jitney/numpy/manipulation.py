@@ -16,6 +16,7 @@ import numpy as np
 
 from jitney import _native, lax
 from jitney.core import avals
+from jitney.lax.out_sharding import check_out_sharding
 from jitney.numpy import indexing
 from jitney.numpy.creation import asarray, broadcast_value
 from jitney.numpy.jitted import inlined, traced_call
@@ -99,6 +100,7 @@ def part(x: Any, low: int, high: int, axis: int = 0) -> Any:
 
 def reshape(a, shape, order="C", *, copy=None, out_sharding=None):
     """The elements of `a` in another shape; one length may be -1."""
+    check_out_sharding("reshape", out_sharding)
     if copy is False:
         raise NotImplementedError("copy=False is not supported: an array's memory is never shared "
                                   "on request")
@@ -163,6 +165,7 @@ def completed_shape(a: Any, shape: Any) -> tuple[int, ...]:
 
 def ravel(a, order="C", *, out_sharding=None):
     """The elements in one axis."""
+    check_out_sharding("ravel", out_sharding)
     if order == "C" and is_large(a):
         return viewed(a, (a.size,))
     return _ravel(a, order)
@@ -216,6 +219,7 @@ def _expand_dims(a, axis):
 
 def broadcast_to(array, shape, *, out_sharding=None):
     """`array` repeated along new or length-one axes to have `shape`."""
+    check_out_sharding("broadcast_to", out_sharding)
     return _broadcast_to(array, static_shape(shape))
 
 
@@ -509,6 +513,7 @@ def _tile(A, reps):
 
 def repeat(a, repeats, axis=None, *, total_repeat_length=None, out_sharding=None):
     """Each element repeated along an axis."""
+    check_out_sharding("repeat", out_sharding)
     a = array_arguments("repeat", a)
     check_arraylike("repeat", 0, repeats)
     if axis is None:

@@ -75,6 +75,12 @@ def no_out(name: str, out: Any) -> None:
 # --- types -----------------------------------------------------------------------------------
 
 
+def check_flag(name: str, argument: str, value: Any) -> None:
+    """Refuse what is neither True nor False, for options that nothing else would look at."""
+    if not isinstance(value, (bool, int, np.bool_)):
+        raise TypeError(f"{name}: {argument} takes True or False, not {value!r}")
+
+
 def dtype_of(x: Any) -> Any:
     return avals.get_aval(x).dtype
 

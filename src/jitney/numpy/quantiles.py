@@ -13,6 +13,7 @@ import numpy as np
 
 from jitney import lax
 from jitney.base import dtypes
+from jitney.lax.out_sharding import check_out_sharding
 from jitney.numpy import reductions
 from jitney.numpy.jitted import traced_call
 from jitney.numpy.manipulation import expand_dims, ravel
@@ -53,6 +54,7 @@ def nanquantile(a, q, axis=None, out=None, overwrite_input=False, method="linear
 def percentile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False,
                *, weights=None, out_sharding=None):
     """As `quantile`, levels in percent."""
+    check_out_sharding("percentile", out_sharding)
     a, q = array_arguments("percentile", a, q)
     return quantile(a, true_divide(q, 100), axis=axis, out=out, overwrite_input=overwrite_input,
                     method=method, keepdims=keepdims, weights=weights)

@@ -19,6 +19,7 @@ from jitney.numpy.creation import (
     broadcast_value,
     from_numpy,
     may_make_directly,
+    placed,
 )
 from jitney.numpy.jitted import traced_call
 from jitney.numpy.promotion import (
@@ -58,6 +59,10 @@ def _number(x: Any) -> Any:
 
 def arange(start, stop=None, step=None, dtype=None, *, device=None, out_sharding=None):
     """start, start + step, … below stop (0, 1, … below start when stop is not given)."""
+    return placed("jnp.arange", _arange(start, stop, step, dtype), device, out_sharding)
+
+
+def _arange(start: Any, stop: Any, step: Any, dtype: Any) -> Any:
     if stop is None and step is None and dtype is None and type(start) is int:
         return _iota(dtypes.python_scalar_dtype(int), max(start, 0))
     if start is None:
@@ -126,7 +131,8 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
     axis = operator.index(axis)
     if dtype is not None:
         dtype = requested_dtype(dtype, "linspace")
-    return _linspace(start, stop, num, endpoint, retstep, dtype, axis)
+    found = _linspace(start, stop, num, endpoint, retstep, dtype, axis)
+    return placed("jnp.linspace", found, device)
 
 
 @traced_call(static_argnames=("num", "endpoint", "retstep", "dtype", "axis"))
@@ -248,6 +254,10 @@ def _geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
 
 def eye(N, M=None, k=0, dtype=None, *, device=None):
     """Ones on a diagonal."""
+    return placed("jnp.eye", _eye(N, M, k, dtype), device)
+
+
+def _eye(N: Any, M: Any, k: Any, dtype: Any) -> Any:
     wanted = dtypes.canonicalize_dtype(float) if dtype is None else requested_dtype(dtype, "eye")
     rows = operator.index(concrete_or_error(N, "argument 'N' of jnp.eye"))
     columns = rows if M is None else operator.index(concrete_or_error(M, "argument 'M' of eye"))

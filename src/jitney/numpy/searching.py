@@ -14,6 +14,7 @@ import numpy as np
 
 from jitney import lax
 from jitney.base import dtypes
+from jitney.lax.out_sharding import check_out_sharding
 from jitney.numpy import reductions
 from jitney.numpy.arithmetic import clip, floor_divide, remainder
 from jitney.numpy.creation import asarray, broadcast_value, from_numpy
@@ -380,6 +381,7 @@ def digitize(x, bins, right=False, *, method=None):
 
 def bincount(x, weights=None, minlength=0, *, length=None, out_sharding=None):
     """How often each integer occurs (or the sum of its weights)."""
+    check_out_sharding("jnp.bincount", out_sharding)
     x = array_arguments("bincount", x)
     if dtype_of(x) == np.bool_:
         x = lax.convert_element_type(x, np.int32)

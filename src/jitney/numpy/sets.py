@@ -23,6 +23,7 @@ from jitney.numpy.manipulation import moveaxis, ravel
 from jitney.numpy.promotion import (
     array_arguments,
     canonical_axis,
+    check_flag,
     concrete_or_error,
     convert,
     dtype_of,
@@ -40,7 +41,11 @@ def _int(values: Any) -> Any:
 
 def unique(ar, return_index=False, return_inverse=False, return_counts=False, axis=None, *,
            equal_nan=True, size=None, fill_value=None, sorted=True):
-    """Distinct values in order, with (on request) first positions, inverse, and counts."""
+    """Distinct values in order, with (on request) first positions, inverse, and counts.
+
+    `sorted=False` allows any order; the values are in order all the same.
+    """
+    check_flag("jnp.unique", "sorted", sorted)
     ar = array_arguments("unique", ar)
     if size is None:
         concrete_or_error(ar, "The error arose for the first argument of jnp.unique(). To make "
@@ -105,15 +110,15 @@ def _sorted_rows(rows: Any, equal_nan: bool) -> tuple[Any, Any, Any]:
     return rows, mask, order
 
 
-@traced_call(static_argnums=(1, 2, 3))
-def _unique_sorted_mask(ar, axis, equal_nan, size):
+@traced_call(static_argnums=(1, 2))
+def _unique_sorted_mask(ar, axis, equal_nan):
     rows, _ = _rows(ar, axis)
     return _sorted_rows(rows, equal_nan)
 
 
 def _unique_of_size(ar: Any, axis: Any, equal_nan: bool, size: int,
                     fill_value: Any) -> tuple[Any, Any, Any, Any]:
-    rows, mask, order = _unique_sorted_mask(ar, axis, equal_nan, size)
+    rows, mask, order = _unique_sorted_mask(ar, axis, equal_nan)
     length = shape_of(mask)[0]
     along = 0 if axis is None else canonical_axis(axis, len(shape_of(ar)))
     if not length:
@@ -211,7 +216,7 @@ def _in1d(ar1, ar2, invert, method="auto"):
 
 def isin(element, test_elements, assume_unique=False, invert=False, *, method="auto"):
     """Whether each element occurs in `test_elements`."""
-    del assume_unique
+    check_flag("jnp.isin", "assume_unique", assume_unique)
     element, test_elements = array_arguments("isin", element, test_elements)
     if method not in ("auto", "compare_all", "binary_search", "sort"):
         raise ValueError(f"{method=} is not implemented; options are 'compare_all', "

@@ -12,6 +12,7 @@ from jitney import lax
 from jitney import numpy as jnp
 from jitney.api.jit import jit
 from jitney.base import config, dtypes
+from jitney.lax.out_sharding import check_out_sharding
 from jitney.lax.shape import shape_of
 from jitney.numpy.jitted import inlined
 from jitney.random.arguments import (
@@ -32,6 +33,7 @@ def _tiny(dtype):
 
 def exponential(key, shape=(), dtype=None, *, out_sharding=None):
     """Exponential random numbers of rate 1."""
+    check_out_sharding("exponential", out_sharding)
     key = one_key("exponential", key)
     dtype = float_dtype("exponential", dtype)
     return _exponential(key, given_shape(shape), dtype)
@@ -44,6 +46,7 @@ def _exponential(key, shape, dtype):
 
 def gumbel(key, shape=(), dtype=None, mode=None, *, out_sharding=None):
     """Standard Gumbel random numbers; mode "high" spends more bits on the upper tail."""
+    check_out_sharding("gumbel", out_sharding)
     key = one_key("gumbel", key)
     dtype = float_dtype("gumbel", dtype)
     if mode is None:
@@ -70,6 +73,7 @@ def _gumbel(key, shape, dtype, mode):
 
 def laplace(key, shape=(), dtype=None, *, out_sharding=None):
     """Standard Laplace random numbers."""
+    check_out_sharding("laplace", out_sharding)
     key = one_key("laplace", key)
     dtype = float_dtype("laplace", dtype)
     return _laplace(key, given_shape(shape), dtype)
@@ -84,6 +88,7 @@ def _laplace(key, shape, dtype):
 
 def logistic(key, shape=(), dtype=None, *, out_sharding=None):
     """Standard logistic random numbers."""
+    check_out_sharding("logistic", out_sharding)
     key = one_key("logistic", key)
     dtype = float_dtype("logistic", dtype)
     return _logistic(key, given_shape(shape), dtype)
@@ -97,6 +102,7 @@ def _logistic(key, shape, dtype):
 
 def cauchy(key, shape=(), dtype=None, *, out_sharding=None):
     """Standard Cauchy random numbers."""
+    check_out_sharding("cauchy", out_sharding)
     key = one_key("cauchy", key)
     dtype = float_dtype("cauchy", dtype)
     return _cauchy(key, given_shape(shape), dtype)
@@ -111,6 +117,7 @@ def _cauchy(key, shape, dtype):
 
 def pareto(key, b, shape=None, dtype=None, *, out_sharding=None):
     """Pareto random numbers with exponent `b` (density b x^-(b+1) for x ≥ 1)."""
+    check_out_sharding("pareto", out_sharding)
     key = one_key("pareto", key)
     dtype = float_dtype("pareto", dtype)
     return _pareto(key, b, sample_shape("pareto", shape, b), dtype)
@@ -124,6 +131,7 @@ def _pareto(key, b, shape, dtype):
 
 def rayleigh(key, scale, shape=None, dtype=None, *, out_sharding=None):
     """Rayleigh random numbers."""
+    check_out_sharding("rayleigh", out_sharding)
     key = one_key("rayleigh", key)
     dtype = float_dtype("rayleigh", dtype)
     return _rayleigh(key, scale, sample_shape("rayleigh", shape, scale), dtype)
@@ -154,6 +162,7 @@ def _weibull_min(key, scale, concentration, shape, dtype):
 
 def triangular(key, left, mode, right, shape=None, dtype=None, *, out_sharding=None):
     """Random numbers with a triangular density on [left, right], highest at `mode`."""
+    check_out_sharding("triangular", out_sharding)
     key = one_key("triangular", key)
     dtype = float_dtype("triangular", dtype)
     shape = sample_shape("triangular", shape, left, mode, right)

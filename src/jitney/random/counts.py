@@ -14,6 +14,8 @@ from jitney import lax
 from jitney import numpy as jnp
 from jitney.api.jit import jit
 from jitney.base import dtypes
+from jitney.lax.out_sharding import check_out_sharding
+from jitney.lax.random_bits import random_split
 from jitney.numpy.jitted import inlined
 from jitney.numpy.promotion import check_arraylike, promote_dtypes_inexact
 from jitney.random.arguments import (
@@ -32,6 +34,7 @@ from jitney.random.uniform import uniform
 
 def poisson(key, lam, shape=None, dtype=None, *, out_sharding=None):
     """Poisson random numbers of mean `lam`."""
+    check_out_sharding("poisson", out_sharding)
     key = one_key("poisson", key)
     dtype = integer_dtype("poisson", dtype)
     if key.dtype._impl.name != "threefry2x32":
@@ -252,7 +255,11 @@ def _binomial_rejection(key, n, q, shape):
 
 
 def multinomial(key, n, p, *, shape=None, dtype=None, unroll=1):
-    """How `n` trials fall into categories of probabilities `p` (last axis)."""
+    """How `n` trials fall into categories of probabilities `p` (last axis).
+
+    One binomial draw a category, of the trials that are left; `unroll` is that of the `scan` over
+    the categories.
+    """
     key = one_key("multinomial", key)
     check_arraylike("multinomial", n, p)
     dtype = float_dtype("multinomial", dtype)
@@ -262,14 +269,16 @@ def multinomial(key, n, p, *, shape=None, dtype=None, unroll=1):
         if shape is None else tuple(shape)
     rest = jnp.cumsum(p[..., ::-1], axis=-1)[..., ::-1]
     ratios = jnp.moveaxis(p / jnp.where(rest == 0, 1, rest), -1, 0)
-    keys = split_keys(key, p.shape[-1])
     left = as_dtype(jnp.broadcast_to(n, shape[:-1]), dtype)
-    counts = []
-    for i, draw in enumerate(keys):
-        taken = binomial(draw, left, jnp.clip(ratios[i], 0, 1), shape[:-1], dtype)
-        counts.append(taken)
-        left = lax.sub(left, taken)
-    return jnp.stack(counts, axis=-1)
+
+    def draw(left, category):
+        key, ratio = category
+        taken = binomial(key, left, jnp.clip(ratio, 0, 1), shape[:-1], dtype)
+        return lax.sub(left, taken), taken
+
+    keys = random_split(key, (p.shape[-1],))
+    _, counts = lax.scan(draw, left, (keys, ratios), unroll=unroll)
+    return jnp.moveaxis(counts, 0, -1)
 
 
 __all__ = ["binomial", "multinomial", "poisson"]

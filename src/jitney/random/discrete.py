@@ -14,6 +14,7 @@ from jitney import lax
 from jitney import numpy as jnp
 from jitney.api.jit import jit
 from jitney.base import dtypes
+from jitney.lax.out_sharding import check_out_sharding
 from jitney.lax.random_bits import random_bits
 from jitney.lax.shape import shape_of
 from jitney.numpy.jitted import inlined
@@ -45,6 +46,7 @@ def categorical(key, logits, axis=-1, shape=None, replace=True, mode=None, *, ou
     `shape` ends with (or broadcasts to) the shape of logits without the axis. By the Gumbel trick:
     the largest of logits plus Gumbel noise.
     """
+    check_out_sharding("categorical", out_sharding)
     key = one_key("categorical", key)
     check_arraylike("categorical", logits)
     logits = jnp.asarray(logits)
@@ -83,6 +85,7 @@ def _with_replacement(key, logits, axis, prefix, rest, mode):
 
 def permutation(key, x, axis=0, independent=False, *, out_sharding=None):
     """`x` (or 0 … x-1) in random order along an axis; every line by itself if `independent`."""
+    check_out_sharding("permutation", out_sharding)
     key = one_key("permutation", key)
     check_arraylike("permutation", x)
     if not np.ndim(x):
@@ -166,6 +169,7 @@ def _weighted(key, p, shape, replace, mode):
 
 def geometric(key, p, shape=None, dtype=None, *, out_sharding=None):
     """How many trials of success probability `p` the first success takes (at least 1)."""
+    check_out_sharding("geometric", out_sharding)
     key = one_key("geometric", key)
     dtype = integer_dtype("geometric", dtype)
     return _geometric(key, p, sample_shape("geometric", shape, p), dtype)

@@ -19,6 +19,7 @@ from jitney.api.jit import jit
 from jitney.base import dtypes
 from jitney.core.avals import ShapedArray
 from jitney.core.primitive import Primitive
+from jitney.lax.out_sharding import check_out_sharding
 from jitney.lax.random_bits import _define as define_decomposition
 from jitney.lax.random_bits import random_bits_p, random_split_p, random_unwrap, random_wrap
 from jitney.lax.shape import shape_of
@@ -241,6 +242,7 @@ define_batch(random_gamma_p, _random_gamma_batch)
 
 def gamma(key, a, shape=None, dtype=None, *, out_sharding=None):
     """Gamma random numbers of shape parameter `a` and scale 1."""
+    check_out_sharding("gamma", out_sharding)
     key = one_key("gamma", key)
     dtype = float_dtype("gamma", dtype)
     return _gamma(key, a, sample_shape("gamma", shape, a), dtype)
@@ -248,6 +250,7 @@ def gamma(key, a, shape=None, dtype=None, *, out_sharding=None):
 
 def loggamma(key, a, shape=None, dtype=None, *, out_sharding=None):
     """Logarithms of gamma random numbers, accurate for small `a`."""
+    check_out_sharding("loggamma", out_sharding)
     key = one_key("loggamma", key)
     dtype = float_dtype("loggamma", dtype)
     return _gamma(key, a, sample_shape("gamma", shape, a), dtype, log_space=True)
@@ -263,6 +266,7 @@ def _gamma(key, a, shape, dtype, log_space=False):
 
 def beta(key, a, b, shape=None, dtype=None, *, out_sharding=None):
     """Beta random numbers."""
+    check_out_sharding("beta", out_sharding)
     key = one_key("beta", key)
     dtype = float_dtype("beta", dtype)
     return _beta(key, a, b, sample_shape("beta", shape, a, b), dtype)
@@ -282,6 +286,7 @@ def _beta(key, a, b, shape, dtype):
 
 def dirichlet(key, alpha, shape=None, dtype=None, *, out_sharding=None):
     """Points of a simplex; `shape` is that of the batch, the last axis of alpha stays."""
+    check_out_sharding("dirichlet", out_sharding)
     key = one_key("dirichlet", key)
     dtype = float_dtype("dirichlet", dtype)
     alpha = jnp.asarray(alpha)
@@ -302,6 +307,7 @@ def _dirichlet(key, alpha, shape, dtype):
 
 def chisquare(key, df, shape=None, dtype=None, *, out_sharding=None):
     """Chi-square random numbers."""
+    check_out_sharding("chisquare", out_sharding)
     key = one_key("chisquare", key)
     dtype = float_dtype("chisquare", dtype)
     return _chisquare(key, df, sample_shape("chisquare", shape, df), dtype)
@@ -320,6 +326,7 @@ def _two_like(x, two):
 
 def f(key, dfnum, dfden, shape=None, dtype=None, *, out_sharding=None):
     """Random numbers of the F distribution."""
+    check_out_sharding("f", out_sharding)
     key = one_key("f", key)
     dtype = float_dtype("f", dtype)
     return _f(key, dfnum, dfden, sample_shape("f", shape, dfnum, dfden), dtype)
@@ -335,6 +342,7 @@ def _f(key, dfnum, dfden, shape, dtype):
 
 def t(key, df, shape=None, dtype=None, *, out_sharding=None):
     """Random numbers of Student's t distribution."""
+    check_out_sharding("t", out_sharding)
     key = one_key("t", key)
     dtype = float_dtype("t", dtype)
     return _t(key, df, sample_shape("t", shape, df), dtype)
@@ -355,6 +363,7 @@ def _t(key, df, shape, dtype):
 
 def generalized_normal(key, p, shape=(), dtype=None, *, out_sharding=None):
     """Random numbers of density proportional to exp(-|x|^p)."""
+    check_out_sharding("generalized_normal", out_sharding)
     key = one_key("generalized_normal", key)
     dtype = float_dtype("gamma", dtype)
     return _generalized_normal(key, p, given_shape(shape), dtype)
@@ -370,6 +379,7 @@ def _generalized_normal(key, p, shape, dtype):
 
 def ball(key, d, p=2, shape=(), dtype=None, *, out_sharding=None):
     """Points uniform in the unit ball of d dimensions in the p-norm."""
+    check_out_sharding("ball", out_sharding)
     key = one_key("ball", key)
     dtype = float_dtype("gamma", dtype)
     return _ball(key, p, d, given_shape(shape), dtype)

@@ -13,6 +13,7 @@ from jitney import lax
 from jitney import numpy as jnp
 from jitney.api.jit import jit
 from jitney.base import dtypes
+from jitney.lax.out_sharding import check_out_sharding
 from jitney.lax.shape import shape_of
 from jitney.numpy.jitted import inlined
 from jitney.random.arguments import (
@@ -38,6 +39,7 @@ def normal(key, shape=(), dtype=None, *, out_sharding=None):
     >>> normal(jitney.random.key(0))
     Array(1.6226422, dtype=float32)
     """
+    check_out_sharding("normal", out_sharding)
     key = one_key("normal", key)
     dtype = inexact_dtype("normal", dtype)
     return _normal(key, given_shape(shape), dtype)
@@ -65,6 +67,7 @@ def _normal_real(key, shape, dtype):
 
 def truncated_normal(key, lower, upper, shape=None, dtype=None, *, out_sharding=None):
     """Standard normal random numbers, given that they fall in (lower, upper)."""
+    check_out_sharding("truncated_normal", out_sharding)
     key = one_key("truncated_normal", key)
     dtype = float_dtype("truncated_normal", dtype)
     shape = sample_shape("truncated_normal", shape, lower, upper)
@@ -96,6 +99,7 @@ _ONE = np.float32(1)
 
 def lognormal(key, sigma=_ONE, shape=None, dtype=None, *, out_sharding=None):
     """exp(sigma z) with z standard normal."""
+    check_out_sharding("lognormal", out_sharding)
     key = one_key("lognormal", key)
     dtype = inexact_dtype("lognormal", dtype)
     return _lognormal(key, sigma, sample_shape("lognormal", shape, sigma), dtype)
@@ -109,6 +113,7 @@ def _lognormal(key, sigma, shape, dtype):
 
 def maxwell(key, shape=(), dtype=None, *, out_sharding=None):
     """Lengths of standard normal vectors of three components."""
+    check_out_sharding("maxwell", out_sharding)
     key = one_key("maxwell", key)
     dtype = float_dtype("maxwell", dtype)
     return _maxwell(key, given_shape(shape), dtype)
@@ -142,6 +147,7 @@ def _double_sided_maxwell(key, loc, scale, shape, dtype):
 
 def wald(key, mean, shape=None, dtype=None, *, out_sharding=None):
     """Inverse Gaussian random numbers of the given mean (Michael, Schucany and Haas, 1976)."""
+    check_out_sharding("wald", out_sharding)
     key = one_key("wald", key)
     dtype = float_dtype("wald", dtype)
     return _wald(key, mean, sample_shape("wald", shape, mean), dtype)
@@ -170,6 +176,7 @@ _METHODS = ("svd", "eigh", "cholesky")
 def multivariate_normal(key, mean, cov, shape=None, dtype=None, method="cholesky", *,
                         out_sharding=None):
     """Normal random vectors of a mean and covariance matrix."""
+    check_out_sharding("multivariate_normal", out_sharding)
     key = one_key("multivariate_normal", key)
     mean, cov = jnp.asarray(mean), jnp.asarray(cov)
     if dtype is None:
@@ -215,6 +222,7 @@ def _factor(cov, method):
 
 def orthogonal(key, n, shape=(), dtype=None, m=None, *, out_sharding=None):
     """Random orthogonal (or unitary) matrices, uniform in Haar measure."""
+    check_out_sharding("orthogonal", out_sharding)
     key = one_key("orthogonal", key)
     dtype = inexact_dtype("orthogonal", dtype)
     return _orthogonal(key, given_shape(shape), n, dtype, n if m is None else m)

@@ -14,6 +14,7 @@ from jitney import numpy as jnp
 from jitney.api.jit import jit
 from jitney.base import dtypes
 from jitney.lax.nary import constant
+from jitney.lax.out_sharding import check_out_sharding
 from jitney.lax.random_bits import random_bits
 from jitney.random.arguments import (
     aligned,
@@ -32,6 +33,7 @@ from jitney.random.arguments import (
 
 def bits(key, shape=(), dtype=None, *, out_sharding=None):
     """Uniformly random unsigned integers over the whole range of their dtype."""
+    check_out_sharding("bits", out_sharding)
     key = one_key("bits", key)
     dtype = any_dtype(dtype, np.uint64 if dtypes.canonicalize_dtype(int).itemsize == 8
                       else np.uint32)
@@ -45,6 +47,7 @@ def bits(key, shape=(), dtype=None, *, out_sharding=None):
 
 def uniform(key, shape=(), dtype=None, minval=0.0, maxval=1.0, *, out_sharding=None):
     """Uniform random numbers in [minval, maxval)."""
+    check_out_sharding("uniform", out_sharding)
     key = one_key("uniform", key)
     dtype = float_dtype("uniform", dtype)
     return _uniform(key, given_shape(shape), dtype, minval, maxval)
@@ -80,6 +83,7 @@ def in_one_to_two(key, shape, dtype):
 
 def randint(key, shape, minval, maxval, dtype=None, *, out_sharding=None):
     """Uniformly random integers in [minval, maxval)."""
+    check_out_sharding("randint", out_sharding)
     key = one_key("randint", key)
     dtype = any_dtype(dtype, int)
     if not dtypes.is_integer(dtype):
@@ -140,6 +144,7 @@ def _randint(key, shape, minval, maxval, dtype):
 
 def bernoulli(key, p=0.5, shape=None, mode="low", *, out_sharding=None):
     """Booleans, True with probability `p`; mode "high" is finer for p far below 1e-7."""
+    check_out_sharding("bernoulli", out_sharding)
     if mode not in ("high", "low"):
         raise ValueError(f"got mode={mode!r}, expected 'high' or 'low'")
     key = one_key("bernoulli", key)
@@ -164,6 +169,7 @@ def _bernoulli(key, p, shape, mode):
 
 def rademacher(key, shape=(), dtype=None, *, out_sharding=None):
     """-1 or 1, with equal probability."""
+    check_out_sharding("rademacher", out_sharding)
     key = one_key("rademacher", key)
     return _rademacher(key, given_shape(shape), any_dtype(dtype, int))
 

@@ -38,7 +38,7 @@ class Builder:
     def op(self, name: str, operands: Sequence[Value], results: Sequence[TensorType],
            attributes: dict[str, Any] | None = None,
            regions: Sequence[Block] = ()) -> list[Value]:
-        made = Op(name, operands, results, attributes, regions)
+        made = Op(name, operands, results, attributes, regions, self.module.origin)
         self.block.ops.append(made)
         return made.results
 

@@ -36,11 +36,14 @@ from jitney.stablehlo.writer import module_as_text, result_info
 
 
 def module_text(closed: ClosedJaxpr, *, name: str, keep_unused: bool = False,
-                donated: Sequence[int] = (), out_tree: Any = None) -> str:
+                donated: Sequence[int] = (), out_tree: Any = None,
+                debug_info: bool = False) -> str:
     """The module of a program.
 
     `donated` are positions among the inputs; `out_tree` is the structure of the function's result,
-    from which results get their names. NotImplementedError names a primitive that has no form.
+    from which results get their names. With `debug_info` every operation ends with `loc(…)`: the
+    equation it was written for, and the user's line. NotImplementedError names a primitive that
+    has no form.
     """
     jaxpr, used = dce_jaxpr(closed.jaxpr, None, keep_unused)
     jaxpr, consts = prune_constants(jaxpr, closed.consts)
@@ -55,7 +58,7 @@ def module_text(closed: ClosedJaxpr, *, name: str, keep_unused: bool = False,
     main.result_attributes = [result_info(path) for path in paths]
     builder = Builder(module, main.block)
     builder.op("func.return", write_closed(builder, program, main.block.args), ())
-    return module_as_text(module)
+    return module_as_text(module, debug_info)
 
 
 def module_name(name: str) -> str:

@@ -13,6 +13,8 @@ from typing import Any
 
 from jitney.stablehlo.types import TensorType
 
+Origin = tuple[str, str, int]                # name of an equation, file, line
+
 
 class Value:
     """A result of an operation or an argument of a block."""
@@ -42,13 +44,17 @@ class Block:
 
 
 class Op:
-    """`results = name operands {attributes} regions`; every region is one block."""
+    """`results = name operands {attributes} regions`; every region is one block.
 
-    __slots__ = ("name", "operands", "results", "attributes", "regions")
+    `origin` is the equation it was written for, as (name, file, line), or None.
+    """
+
+    __slots__ = ("name", "operands", "results", "attributes", "regions", "origin")
 
     def __init__(self, name: str, operands: Sequence[Value], results: Sequence[TensorType],
-                 attributes: dict[str, Any] | None = None, regions: Sequence[Block] = ()):
-        self.name, self.operands = name, list(operands)
+                 attributes: dict[str, Any] | None = None, regions: Sequence[Block] = (),
+                 origin: Origin | None = None):
+        self.name, self.operands, self.origin = name, list(operands), origin
         self.results = [Value(t) for t in results]
         self.attributes, self.regions = attributes or {}, list(regions)
 
@@ -74,6 +80,7 @@ class Module:
         self.functions: list[Function] = []
         self.shared: dict[Any, Function] = {}         # what a function was made from -> it
         self.kept: list[Any] = []                     # objects whose ids are keys of `shared`
+        self.origin: Origin | None = None             # of the operations being written
         self._names: set[str] = set()
         self._clashes = 0
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jitney import _native
-from jitney.base import dtypes
+from jitney.base import dtypes, source
 from jitney.core.avals import ShapedArray, get_aval, numpy_value
 from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal
 from jitney.stablehlo.builder import Builder
@@ -115,10 +115,13 @@ def write_equation(b: Builder, eqn: JaxprEqn, values: list[Value]) -> list[Value
     if not found.keys and any(dtypes.is_extended(a.dtype)
                               for a in (*site.in_avals, *site.out_avals)):
         write = _for_each_word(write)
+    before, b.module.origin = b.module.origin, (name, *source.file_and_line(eqn.source))
     try:
         results = write(b, site, *values)
     except Unsupported as error:
         raise unsupported(eqn, str(error)) from None
+    finally:
+        b.module.origin = before
     return results if isinstance(results, list) else [results]
 
 

@@ -19,16 +19,16 @@ _MODULE_ATTRIBUTES = "mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32
 _RESULT_NAMES = {"chlo.top_k": ("values", "indices")}
 
 
-def module_as_text(module: Module) -> str:
-    """The whole module."""
+def module_as_text(module: Module, debug_info: bool = False) -> str:
+    """The whole module; with `debug_info`, where its operations come from."""
     lines = [f"module {symbol_text(module.name)} attributes {{{_MODULE_ATTRIBUTES}}} {{"]
     for function in module.functions:
-        lines += _function_lines(function)
+        lines += _function_lines(function, debug_info)
     return "\n".join([*lines, "}", ""])
 
 
-def _function_lines(function: Function) -> list[str]:
-    printer = Printer(function.block)
+def _function_lines(function: Function, debug_info: bool) -> list[str]:
+    printer = Printer(function.block, debug_info)
     args = [f"{printer.name(a)}: {a.type}{_attributes_text(attributes)}"
             for a, attributes in zip(function.block.args, function.arg_attributes, strict=True)]
     results = [f"{t}{_attributes_text(attributes)}"
@@ -52,6 +52,13 @@ def result_info(text: str) -> dict[str, str]:
     return {"jax.result_info": string_text(text)}
 
 
+def _origin_text(op: Op) -> str:
+    if op.origin is None:
+        return " loc(unknown)"
+    name, file, line = op.origin
+    return f" loc({string_text(name)}({string_text(file)}:{line}:0))"
+
+
 # --- names -----------------------------------------------------------------------------------
 
 
@@ -70,7 +77,8 @@ class _Counters:
 class Printer:
     """Names of the values of one function, and the lines of its blocks."""
 
-    def __init__(self, block: Block):
+    def __init__(self, block: Block, debug_info: bool = False):
+        self._debug_info = debug_info
         self._names: dict[Value, str] = {}
         self._name_block(block, _Counters(), frozenset(), None)
 
@@ -126,7 +134,7 @@ class Printer:
             text = f"{' ' * indent}{self._bound(op)}{form(self, op, indent)}"
             if top and op.name.startswith("func."):
                 text = text.replace("func.", "", 1)
-            out.append(text)
+            out.append(text + _origin_text(op) if self._debug_info else text)
         return out
 
     def _bound(self, op: Op) -> str:

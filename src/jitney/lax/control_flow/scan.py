@@ -58,6 +58,8 @@ def scan(f: Callable[[Carry, X], tuple[Carry, Y]], init: Carry, xs: X | None = N
     (3.0, [0.0, 1.0, 3.0])
     """
     common.require_callables("scan", "f argument should be a callable.", f)
+    if not isinstance(_split_transpose, (bool, int)):
+        raise TypeError(f"scan: _split_transpose takes True or False, not {_split_transpose!r}")
     xs_leaves, xs_tree = common.flatten_operands(xs, "scan", "xs")
     count = length_of(xs_leaves, xs, length)
     if config.disable_jit.value:
