@@ -15,11 +15,13 @@ import numpy as np
 from jitney import _native
 from jitney.api.compile import Runnable, make_runnable
 from jitney.api.jit import when_clearing
+from jitney.api.nan_location import place_in_application
 from jitney.base import config, debug, dtypes
 from jitney.core.avals import get_aval
 from jitney.core.calls import jit_p
 from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
 from jitney.core.primitive import Primitive
+from jitney.core.staging import effects_of_application
 
 _LIMIT = 4096
 _programs: OrderedDict[tuple, Runnable] = OrderedDict()
@@ -31,7 +33,7 @@ def evaluate(primitive: Primitive, args: tuple, params: dict) -> Any:
     avals = tuple([get_aval(x) for x in args])
     outs = _runnable(primitive, avals, params).run(args, avals)
     if config.debug_nans.value or config.debug_infs.value:
-        _check(outs, primitive)
+        _check(outs, primitive, args, params)
     return outs if primitive.multiple_results else outs[0]
 
 
@@ -62,19 +64,22 @@ def _compile(primitive: Primitive, avals: tuple, params: dict) -> Runnable:
     outs = primitive.abstract_eval(*avals, **params)
     outs = list(outs) if primitive.multiple_results else [outs]
     invars, outvars = [Var(a) for a in avals], [Var(a) for a in outs]
-    eqn = JaxprEqn(primitive, invars, outvars, params, None, primitive.effects(avals, params))
+    eqn = JaxprEqn(primitive, invars, outvars, params, None,
+                   effects_of_application(primitive, avals, params))
     return make_runnable(ClosedJaxpr(Jaxpr((), invars, outvars, [eqn])), primitive.name)
 
 
-def _check(outs: list, primitive: Primitive) -> None:
+def _check(outs: list, primitive: Primitive, args: tuple, params: dict) -> None:
     for out in outs:
         if not dtypes.is_inexact(out.dtype):
             continue
         value = _native.numpy_view(out)
         if config.debug_nans.value and np.isnan(value).any():
-            raise FloatingPointError(f"invalid value (nan) encountered in {primitive.name}")
+            raise FloatingPointError(f"invalid value (nan) encountered in {primitive.name}"
+                                     + place_in_application(primitive, args, params))
         if config.debug_infs.value and np.isinf(value).any():
-            raise FloatingPointError(f"invalid value (inf) encountered in {primitive.name}")
+            raise FloatingPointError(f"invalid value (inf) encountered in {primitive.name}"
+                                     + place_in_application(primitive, args, params))
 
 
 when_clearing(_programs.clear)

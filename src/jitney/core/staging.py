@@ -83,7 +83,7 @@ class JaxprTrace(Trace):
         outs = primitive.abstract_eval(*in_avals, **params)
         if primitive.multiple_results:
             outvars = [Var(aval) for aval in outs]
-            effects = _effects(primitive, in_avals, params)
+            effects = effects_of_application(primitive, in_avals, params)
             self.eqns.append(JaxprEqn(primitive, invars, outvars, params, _user_frame(), effects))
             return [JaxprTracer(self, var) for var in outvars]
         var = Var(outs)
@@ -137,7 +137,9 @@ def traced_constant(x: Any) -> Any:
     return trace.constant(x) if type(trace) is JaxprTrace and not isinstance(x, Tracer) else x
 
 
-def _effects(primitive: Primitive, in_avals: list, params: dict) -> frozenset:
+def effects_of_application(primitive: Primitive, in_avals: Sequence[ShapedArray],
+                           params: dict) -> frozenset:
+    """What applying a primitive does besides computing: by its rule, or those of its programs."""
     if primitive.effects_rule is not None:
         return primitive.effects(tuple(in_avals), params)
     effects = NO_EFFECTS

@@ -216,7 +216,8 @@ class Tracer(primitives._TracerBase):
         """The trace that handles this tracer when none is current."""
         trace = self._trace
         if trace.closed or trace.staging:
-            raise self._leaked(f"apply the primitive {primitive.name} to it")
+            raise self._leaked("use it in an operation" if primitive.name == "jit" else
+                               f"apply the primitive {primitive.name} to it")
         return trace
 
     def _leaked(self, doing: str) -> errors.UnexpectedTracerError:
@@ -231,19 +232,31 @@ def _check_scalar_truth(aval: ShapedArray) -> None:
             "The truth value of an empty array is ambiguous; check for emptiness with x.size")
 
 
+_WITHOUT_NAME = {"GradTracer": "a function that was differentiated",
+                 "JVPTracer": "a function that was differentiated",
+                 "VmapTracer": "a function given to vmap"}
+_WAY_OUT = {
+    "scan": "return it as part of the carry, or as the second result, which is stacked",
+    "while_body": "return it as part of the carry (scan can also stack a value of every step)",
+    "while_cond": "compute it in the body, and return it as part of the carry",
+    "cond": "return it from every branch",
+}
+
+
 def leak_text(tracer: Tracer, doing: str) -> str:
     """The text of an UnexpectedTracerError."""
     info = getattr(tracer._trace, "debug_info", None)
     where = f"the function {info.function_location()} for {info.traced_for}" if info else \
-        "a function that has returned"
+        _WITHOUT_NAME.get(tracer._repr_name(), "a function")
     here = source.summarize(source.user_frame())
-    origin = tracer._origin_text()
+    origin = tracer._origin_text().partition("\n")[2] if info else tracer._origin_text()
+    way_out = _WAY_OUT.get(info.traced_for if info else "", "return it")
     return "\n".join(part for part in (
         "Encountered an unexpected tracer. A function transformed by JAX had a side effect: an "
         f"intermediate value of type {tracer.aval.str_short()} made while tracing {where} was "
         f"used after it had returned (attempt to {doing}, at {here}).",
         origin,
-        "Values made inside a traced function leave it only through its return value: return it, "
+        f"Values made inside a traced function leave it only through its return value: {way_out}, "
         "instead of storing it in a global, an attribute or a closed-over list. "
         "jax.checking_leaks() finds the place where it was stored."
     ) if part)

@@ -8,9 +8,12 @@ Invariant: every variable's cotangent is summed before the equation that made it
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from jitney import _native
+from jitney.base import config
+from jitney.base.source import summarize
 from jitney.core.interpret import literal_value
 from jitney.core.jaxpr import ClosedJaxpr, JaxprEqn, Literal, Var
 from jitney.core.primitive import Primitive
@@ -41,11 +44,31 @@ def backward(eqns: Sequence[Equation], outs: Sequence, cts: Sequence,
         arriving = [Zero(v.aval) if ct is None else ct for v, ct in zip(eqn.outs, arriving)]
         operands = [UndefinedPrimal(x.aval) if type(x) is Var else x for x in eqn.args]
         rule = transpose_rule(eqn.primitive)
-        leaving = rule(arriving if eqn.primitive.multiple_results else arriving[0],
-                       *operands, **eqn.params)
+        given = arriving if eqn.primitive.multiple_results else arriving[0]
+        leaving = rule(given, *operands, **eqn.params) if eqn.source is None else \
+            _with_place(eqn, rule, given, operands)
         for x, ct in zip(eqn.args, leaving):
             _accumulate(found, x, ct)
     return [found[v] if v in found else Zero(v.aval) for v in invars]
+
+
+def _with_place(eqn: Equation, rule: Callable, given: Any, operands: list) -> list:
+    """Apply a rule where NaNs are looked for: whatever it does is at the line of the forward
+    operation."""
+    trace = _native.current_trace()
+    staged = getattr(trace, "eqns", None) if trace is not None and trace.staging else None
+    before = 0 if staged is None else len(staged)
+    try:
+        leaving = rule(given, *operands, **eqn.params)
+    except FloatingPointError as error:
+        if "backward pass" in str(error):
+            raise
+        first, *rest = str(error).split("\n")
+        first += f", in the backward pass of {summarize(eqn.source)}"
+        raise FloatingPointError("\n".join([first, *rest])) from None
+    for new in () if staged is None else staged[before:]:
+        new.source = eqn.source
+    return leaving
 
 
 def _accumulate(found: dict, x: Any, ct: Any) -> None:
@@ -121,4 +144,6 @@ def _cut(closed: ClosedJaxpr, linear_in: Sequence[bool],
 
 
 def _waiting(eqn: JaxprEqn, args: list) -> Equation:
-    return Equation(eqn.primitive, args, list(eqn.outvars), eqn.params)
+    searching = config.debug_nans.value or config.debug_infs.value
+    return Equation(eqn.primitive, args, list(eqn.outvars), eqn.params,
+                    eqn.source if searching else None)

@@ -17,6 +17,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from jitney import _native
+from jitney.base import config
+from jitney.base.source import user_frame
 from jitney.core.avals import ShapedArray, get_aval
 from jitney.core.interpret import eval_jaxpr
 from jitney.core.jaxpr import (
@@ -51,10 +53,12 @@ def define_partial_eval(primitive: Primitive, rule: Callable) -> None:
 class Equation:
     """An application that waits: operands are variables (unknown) or values."""
 
-    __slots__ = ("primitive", "args", "outs", "params")
+    __slots__ = ("primitive", "args", "outs", "params", "source")
 
-    def __init__(self, primitive: Primitive, args: list, outs: list[Var], params: dict):
+    def __init__(self, primitive: Primitive, args: list, outs: list[Var], params: dict,
+                 source: Any = None):
         self.primitive, self.args, self.outs, self.params = primitive, args, outs, params
+        self.source = source                    # known when NaNs are looked for
 
     def __repr__(self):
         return f"{self.outs} = {self.primitive} {self.args}"
@@ -110,7 +114,9 @@ class PartialTrace(Trace):
         """The results of an equation that waits."""
         outs = primitive.abstract_eval(*map(get_aval, args), **params)
         outvars = [Var(aval) for aval in (outs if primitive.multiple_results else [outs])]
-        self.eqns.append(Equation(primitive, [self.atom(x) for x in args], outvars, params))
+        place = user_frame() if config.debug_nans.value or config.debug_infs.value else None
+        operands = [self.atom(x) for x in args]
+        self.eqns.append(Equation(primitive, operands, outvars, params, place))
         return [PartialTracer(self, v) for v in outvars]
 
     def atom(self, x: Any) -> Any:

@@ -155,6 +155,10 @@ def _hint(place: str, a: ShapedArray, b: ShapedArray) -> str:
                 f".astype({a.dtype.name!r}).")
     if not a.shape and b.shape:
         return f"For {place}: start from an array of shape {b.shape}, e.g. jnp.zeros({b.shape})."
+    if len(a.shape) == len(b.shape) and a.shape != b.shape:
+        return (f"For {place}: a carry cannot grow or shrink. Start from an array of the final "
+                "size and write into it with .at[i].set(...), or let scan stack the pieces, as "
+                "the second result of its body.")
     return ""
 
 
