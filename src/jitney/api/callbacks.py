@@ -167,8 +167,9 @@ def _no_derivative(primitive: Primitive) -> None:
             raise ValueError(
                 "Pure callbacks do not support JVP. Please use `jax.custom_jvp` to use callbacks "
                 "while taking gradients." if primitive is pure_callback_p else
-                "IO callbacks do not support JVP. Give it jax.lax.stop_gradient(x) if its result is "
-                "not to be differentiated, or wrap the function that calls it in jax.custom_jvp.")
+                "IO callbacks do not support JVP. Pass it jax.lax.stop_gradient(x) if its result "
+                "is not to be differentiated, or wrap the function that calls it in "
+                "jax.custom_jvp.")
         outs = primitive.bind(*primals, **params)
         return outs, [Zero.from_primal_value(x) for x in outs]
 
