@@ -16,6 +16,20 @@ constexpr int kMaxFreeArrays = 256;
 Array* free_arrays[kMaxFreeArrays];
 int free_array_count = 0;
 
+// The ring of all arrays, newest first. Changed with the GIL held, like every object's life.
+ArrayLinks all_arrays = {&all_arrays, &all_arrays};
+
+void link_array(Array* array) {
+  array->links = {&all_arrays, all_arrays.next};
+  all_arrays.next->previous = &array->links;
+  all_arrays.next = &array->links;
+}
+
+void unlink_array(Array* array) {
+  array->links.previous->next = array->links.next;
+  array->links.next->previous = array->links.previous;
+}
+
 struct BufferReference {
   PyObject_HEAD Buffer* buffer;
   Aval* aval;  // whose extents a Py_buffer points to; may be nullptr
@@ -33,8 +47,10 @@ void buffer_reference_dealloc(PyObject* self) {
 
 void array_dealloc(PyObject* self) {
   Array* array = reinterpret_cast<Array*>(self);
+  unlink_array(array);  // first: the callbacks of weak references may list arrays
   if (JITNEY_UNLIKELY(array->weakrefs != nullptr)) PyObject_ClearWeakRefs(self);
   if (array->buffer) buffer_decref(array->buffer);
+  if (JITNEY_UNLIKELY(array->sharding != nullptr)) Py_DECREF(array->sharding);
   Aval* aval = array->aval;
   if (JITNEY_LIKELY(free_array_count < kMaxFreeArrays)) {
     free_arrays[free_array_count++] = array;
@@ -63,6 +79,8 @@ PyObject* array_new(Aval* aval, Buffer* buffer) {
   array->aval = aval;
   array->buffer = buffer;
   array->weakrefs = nullptr;
+  array->sharding = nullptr;
+  link_array(array);
   return reinterpret_cast<PyObject*>(array);
 }
 
@@ -148,6 +166,12 @@ PyObject* get_itemsize(PyObject* self, void*) {
   return PyLong_FromSsize_t(as_array(self)->aval->itemsize);
 }
 
+PyObject* get_sharding(PyObject* self, void*) {
+  PyObject* sharding = as_array(self)->sharding ? as_array(self)->sharding : Py_None;
+  Py_INCREF(sharding);
+  return sharding;
+}
+
 PyGetSetDef kGetSet[] = {
     {"aval", get_aval, nullptr, "The array's type.", nullptr},
     {"shape", get_shape, nullptr, "Tuple of extents.", nullptr},
@@ -157,6 +181,7 @@ PyGetSetDef kGetSet[] = {
     {"size", get_size, nullptr, "Number of elements.", nullptr},
     {"nbytes", get_nbytes, nullptr, "Bytes of all elements.", nullptr},
     {"itemsize", get_itemsize, nullptr, "Bytes of one element.", nullptr},
+    {"_sharding", get_sharding, nullptr, "Where the array was placed, or None.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
@@ -185,11 +210,20 @@ PyObject* method_unsafe_buffer_pointer(PyObject* self, PyObject*) {
   return PyLong_FromVoidPtr(as_array(self)->buffer->data);
 }
 
-PyObject* method_copy(PyObject* self, PyObject*) {
-  Array* array = as_array(self);
+// Another Array of the same elements; `sharding` is borrowed and may be nullptr.
+PyObject* same_elements(Array* array, PyObject* sharding) {
   if (!array->buffer) return array_deleted_error(array);
   buffer_incref(array->buffer);  // immutable, and donation copies what is shared
-  return array_new(array->aval, array->buffer);
+  PyObject* result = array_new(array->aval, array->buffer);
+  if (result && sharding) {
+    Py_INCREF(sharding);
+    as_array(result)->sharding = sharding;
+  }
+  return result;
+}
+
+PyObject* method_copy(PyObject* self, PyObject*) {
+  return same_elements(as_array(self), as_array(self)->sharding);
 }
 
 PyMethodDef kMethods[] = {
@@ -298,10 +332,39 @@ PyObject* function_array_view(PyObject*, PyObject* const* args, Py_ssize_t nargs
   return array_new(aval, array->buffer);
 }
 
+PyObject* function_array_with_sharding(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
+  if (nargs != 2) {
+    PyErr_SetString(PyExc_TypeError, "array_with_sharding(array, sharding)");
+    return nullptr;
+  }
+  if (!expect_array(args[0])) return nullptr;
+  return same_elements(as_array(args[0]), args[1] == Py_None ? nullptr : args[1]);
+}
+
 PyObject* function_block_until_ready(PyObject*, PyObject* object) {
   if (array_check(object)) return method_block_until_ready(object, nullptr);
   Py_INCREF(object);
   return object;
+}
+
+PyObject* function_live_arrays(PyObject*, PyObject*) {
+  std::vector<PyObject*> found;  // making a list may run a collection, which changes the ring
+  for (ArrayLinks* at = all_arrays.next; at != &all_arrays; at = at->next) {
+    Array* array =
+        reinterpret_cast<Array*>(reinterpret_cast<char*>(at) - offsetof(Array, links));
+    if (!array->buffer) continue;
+    Py_INCREF(reinterpret_cast<PyObject*>(array));
+    found.push_back(reinterpret_cast<PyObject*>(array));
+  }
+  PyObject* list = PyList_New(static_cast<Py_ssize_t>(found.size()));
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (list) {
+      PyList_SET_ITEM(list, static_cast<Py_ssize_t>(i), found[i]);
+    } else {
+      Py_DECREF(found[i]);
+    }
+  }
+  return list;
 }
 
 PyObject* function_array_from_bytes(PyObject*, PyObject* args) {
@@ -331,7 +394,11 @@ PyMethodDef kFunctions[] = {
     {"empty", function_empty, METH_O, "A fresh Array of arbitrary contents."},
     {"array_view", as_c_function(function_array_view), METH_FASTCALL,
      "array_view(array, aval): the same bytes under another type of equal size."},
+    {"array_with_sharding", as_c_function(function_array_with_sharding), METH_FASTCALL,
+     "array_with_sharding(array, sharding): the same elements, placed so (None: nowhere)."},
     {"block_until_ready", function_block_until_ready, METH_O, "Returns its argument."},
+    {"live_arrays", function_live_arrays, METH_NOARGS,
+     "All arrays there are, newest first, without the deleted ones."},
     {"_array_from_bytes", function_array_from_bytes, METH_VARARGS, "Used by pickle."},
     {nullptr, nullptr, 0, nullptr},
 };

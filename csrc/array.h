@@ -1,6 +1,8 @@
 // Array: an immutable array value. An interned type and a reference to a buffer, row-major.
 //
 // `buffer` is nullptr once the array has been deleted or donated; its type stays readable.
+// `sharding` is a Python object that says which devices hold which parts; all parts lie in this one
+// buffer, since the devices share their memory.
 // NumPy views, memoryviews and DLPack capsules hold the buffer, not the Array.
 #pragma once
 
@@ -9,10 +11,17 @@
 
 namespace jitney {
 
+struct ArrayLinks {
+  ArrayLinks* previous;
+  ArrayLinks* next;
+};
+
 struct Array {
   PyObject_HEAD Aval* aval;
   Buffer* buffer;
   PyObject* weakrefs;
+  PyObject* sharding;  // nullptr: on the default device. Calls from entries take only such arrays
+  ArrayLinks links;  // the ring of all arrays there are, so that they can be listed
 };
 
 extern PyTypeObject* array_type;

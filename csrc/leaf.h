@@ -30,12 +30,13 @@ struct Temporaries {
 bool leaf_match_slow(PyObject* leaf, Aval* aval, void** data, ScalarScratch* scratch,
                      Temporaries* temporaries);
 
-// Does the leaf have type `aval`? If so, *data is where its elements are (or will be).
+// Does the leaf have type `aval`? If so, *data is where its elements are (or will be). An array
+// with a sharding never does: what becomes of shardings is decided in Python.
 inline bool leaf_match(PyObject* leaf, Aval* aval, void** data, ScalarScratch* scratch,
                        Temporaries* temporaries) {
   if (JITNEY_LIKELY(array_check(leaf))) {
     Array* array = reinterpret_cast<Array*>(leaf);
-    if (JITNEY_UNLIKELY(array->aval != aval || !array->buffer)) return false;
+    if (JITNEY_UNLIKELY(array->aval != aval || !array->buffer || array->sharding)) return false;
     *data = array->buffer->data;
     return true;
   }

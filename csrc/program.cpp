@@ -108,6 +108,10 @@ struct InputLists {
       return false;
     }
     avals.push_back(reinterpret_cast<PyObject*>(aval));
+    if (array_check(object) && reinterpret_cast<Array*>(object)->buffer) {
+      data[i] = reinterpret_cast<Array*>(object)->buffer->data;
+      return true;
+    }
     if (leaf_match(object, aval, &data[i], &scratch[i], &temporaries)) return true;
     if (array_check(object))
       array_deleted_error(reinterpret_cast<Array*>(object));
@@ -283,6 +287,12 @@ PyType_Spec kSpec = {"jitney._native.Program", sizeof(Program), 0,
 }  // namespace
 
 int register_program(PyObject* module) {
+  static PyMethodDef functions[] = {
+      {"swap_interrupt_check", swap_interrupt_check, METH_O,
+       "swap_interrupt_check(callable or None): what loops on this thread call now and then."},
+      {nullptr, nullptr, 0, nullptr},
+  };
+  if (PyModule_AddFunctions(module, functions) < 0) return -1;
   PyObject* type = PyType_FromSpec(&kSpec);
   if (!type) return -1;
   program_type = reinterpret_cast<PyTypeObject*>(type);

@@ -87,6 +87,10 @@ struct ProgramInputs {
 // error set and nothing to release otherwise. Donated Arrays are deleted before the first step.
 bool program_run(Program* program, const ProgramInputs& inputs, PyObject** results);
 
+// swap_interrupt_check(callable or None): what loops of programs on this thread call now and then; it
+// raises to stop them. Returns what was there before.
+PyObject* swap_interrupt_check(PyObject* module, PyObject* callable);
+
 int register_program(PyObject* module);
 
 }  // namespace jitney

@@ -42,10 +42,18 @@ int64_t now_ns() {
   return time.tv_sec * int64_t{1000000000} + time.tv_nsec;
 }
 
+// What long loops on this thread ask now and then whether to stop: it raises to stop them.
+thread_local PyObject* interrupt_check = nullptr;
+
 bool check_signals(RunState& state) {
   bool without_gil = state.released != nullptr;
   if (without_gil) PyEval_RestoreThread(state.released);
   int status = PyErr_CheckSignals();
+  if (status == 0 && interrupt_check) {
+    PyObject* result = PyObject_CallNoArgs(interrupt_check);
+    status = result ? 0 : -1;
+    Py_XDECREF(result);
+  }
   if (without_gil) state.released = PyEval_SaveThread();
   return status == 0;
 }
@@ -318,6 +326,17 @@ void resolve_args(const ProgramBody& body, const ProgramInputs& inputs, PyObject
 }
 
 }  // namespace
+
+PyObject* swap_interrupt_check(PyObject*, PyObject* callable) {
+  PyObject* before = interrupt_check;
+  interrupt_check = nullptr;
+  if (callable != Py_None) {
+    Py_INCREF(callable);
+    interrupt_check = callable;
+  }
+  if (before) return before;
+  Py_RETURN_NONE;
+}
 
 bool program_run(Program* program, const ProgramInputs& inputs, PyObject** results) {
   const ProgramBody& body = *program->body;

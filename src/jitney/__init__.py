@@ -8,7 +8,7 @@ import importlib as _importlib
 import importlib.util as _importlib_util
 
 from jitney import core, dtypes, errors, sharding, stages, tree, tree_util, typing
-from jitney.api.array_attributes import Array
+from jitney.api.array_attributes import Array, Shard
 from jitney.api.callbacks import pure_callback
 from jitney.api.checkpoint import checkpoint, checkpoint_policies, remat
 from jitney.api.custom_derivatives import custom_jvp, custom_vjp
@@ -34,18 +34,23 @@ from jitney.api.devices import (
     process_index,
     process_indices,
 )
+from jitney.api.explicit_sharding import reshard
 from jitney.api.grad import grad, hessian, jacfwd, jacobian, jacrev, value_and_grad
 from jitney.api.jit import clear_caches, jit
 from jitney.api.jvp_vjp import jvp, linear_transpose, linearize, vjp
 from jitney.api.make_jaxpr import checking_leaks, eval_shape, make_jaxpr, named_call, named_scope
 from jitney.api.pmap import pmap
 from jitney.api.shapes import ShapeDtypeStruct, typeof
+from jitney.api.shard_map import shard_map
 from jitney.api.vmap import vmap
 from jitney.base import config as _config
 from jitney.base.config import config
 from jitney.base.dtypes import float0
 from jitney.base.version import __version__
 from jitney.core.trace import ensure_compile_time_eval
+from jitney.placement.mesh import make_mesh, set_mesh
+from jitney.placement.partition_spec import P
+from jitney.placement.shardings import NamedSharding
 
 from jitney import wiring as _wiring  # isort: skip  (fills the slots; needs everything above)
 
@@ -103,4 +108,5 @@ __all__ = [
     "process_indices", "pure_callback", "remat", "sharding", "softmax_custom_jvp", "stages",
     "threefry_partitionable", "transfer_guard", "transfer_guard_device_to_device",
     "transfer_guard_device_to_host", "transfer_guard_host_to_device", "tree", "tree_util",
+    "NamedSharding", "P", "Shard", "make_mesh", "reshard", "set_mesh", "shard_map",
     "typeof", "typing", "value_and_grad", "vjp", "vmap"]

@@ -12,6 +12,7 @@ LAYERS = [
     "_native",
     "base",
     "core",
+    "placement",
     "transforms",
     "lax",
     "stablehlo",

@@ -6,15 +6,17 @@ Invariant: the text of an array is that of JAX, character for character.
 
 from __future__ import annotations
 
-import dataclasses
+import functools
 from typing import Any
 
 import numpy as np
 
 from jitney import _native
-from jitney.api.devices import CpuDevice, SingleDeviceSharding, cpu_device, default_sharding
+from jitney.api.placed import put, shard_data, sharding_of
 from jitney.base import dtypes
 from jitney.core.trace import Tracer
+from jitney.placement.devices import CpuDevice
+from jitney.placement.shardings import SingleDeviceSharding, as_sharding, shards_of
 
 _Array = _native.Array
 
@@ -70,32 +72,50 @@ def _format(x: Any, spec: str) -> str:
 # --- device ----------------------------------------------------------------------------------
 
 
-@dataclasses.dataclass(frozen=True)
 class Shard:
-    """The part of an array on one device: all of it."""
+    """The part of an array on one device: where it is in the array, and its data."""
 
-    device: CpuDevice
-    index: tuple
-    replica_id: int
-    data: Any
+    def __init__(self, device: CpuDevice, index: tuple, replica_id: int, array: Any):
+        self.device, self.index, self.replica_id, self._array = device, index, replica_id, array
+
+    @functools.cached_property
+    def data(self) -> Any:
+        """The elements, as an array on the device."""
+        return shard_data(self._array, self.index, self.device)
+
+    def __repr__(self):
+        return (f"Shard(device={self.device!r}, index={self.index}, replica_id={self.replica_id}, "
+                f"data={self.data})")
 
 
 def _devices(x: Any) -> set:
-    return {cpu_device()}
+    return sharding_of(x).device_set
+
+
+def _device(x: Any) -> Any:
+    sharding = sharding_of(x)
+    return sharding._device if isinstance(sharding, SingleDeviceSharding) else sharding
 
 
 def _shards(x: Any) -> list[Shard]:
-    return [Shard(cpu_device(), tuple(slice(None) for _ in x.shape), 0, x)]
+    if x.is_deleted():
+        raise RuntimeError(f"Array has been deleted with shape={x.aval.str_short()}.")
+    return [Shard(device, index, replica, x)
+            for device, index, replica in shards_of(sharding_of(x), x.shape)]
 
 
 def _addressable_data(x: Any, index: int) -> Any:
-    if index != 0:
-        raise IndexError("an array has one shard")
-    return x
+    return _shards(x)[index].data
 
 
 def _to_device(x: Any, device: Any, *, stream: Any = None) -> Any:
-    return x
+    if stream is not None:
+        raise NotImplementedError("to_device: a CPU device has no streams; leave stream at None")
+    return put(x, as_sharding(device, "to_device"))
+
+
+def _committed(x: Any) -> bool:
+    return getattr(x, "_sharding", None) is not None
 
 
 def _copy_to_host_async(x: Any) -> None:
@@ -103,12 +123,11 @@ def _copy_to_host_async(x: Any) -> None:
 
 
 _ATTRIBUTES = {
-    "sharding": property(lambda x: default_sharding()),
-    "device": property(lambda x: cpu_device()),
+    "sharding": property(sharding_of), "device": property(_device),
     "devices": _devices, "to_device": _to_device,
-    "committed": property(lambda x: False), "_committed": property(lambda x: False),
+    "committed": property(_committed), "_committed": property(_committed),
     "is_fully_addressable": property(lambda x: True),
-    "is_fully_replicated": property(lambda x: True),
+    "is_fully_replicated": property(lambda x: sharding_of(x).is_fully_replicated),
 }
 _OF_ARRAYS = {
     "addressable_shards": property(_shards), "global_shards": property(_shards),

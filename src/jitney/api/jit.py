@@ -23,12 +23,13 @@ import numpy as np
 
 from jitney import _native
 from jitney.api import identity as identities
+from jitney.api import placed, stages
 from jitney.api import signature as signatures
-from jitney.api import stages
 from jitney.api.compile import Runnable, make_runnable
-from jitney.api.nan_location import place_of_first
+from jitney.api.jit_options import check_compiler_options, check_device, check_shardings
+from jitney.api.jit_shardings import JitShardings
 from jitney.api.shapes import aval_of_argument, struct_of
-from jitney.api.tracing import Traced, find_avals, read_call, traced_program
+from jitney.api.tracing import Traced, find_avals, input_names_of, read_call, traced_program
 from jitney.base import config, dtypes, source
 from jitney.core.calls import bind_jit
 from jitney.core.trace import Tracer
@@ -57,20 +58,39 @@ class JitFunction(_native.Jitted):
         fun = self.__wrapped__
         call = read_call(fun, args, kwargs, self._static_argnums, self._static_argnames)
         find_avals(call, fun)
+        if self._shardings is not None:
+            call.leaves = self._shardings.place_inputs(call.leaves, call.in_tree,
+                                                       input_names_of(call, fun))
         traced = traced_program(fun, self._identity(), call)
         if trace is not None or traced.hoisted or _has_tracers(call.leaves):
             outs = bind_jit(traced.jaxpr, [*traced.hoisted, *call.leaves], traced.name,
                             donated=self._donated_flags(traced, call),
                             keep_unused=self._keep_unused)
+            if self._shardings is not None:
+                outs = self._shardings.place_results(outs, traced.out_tree)
             return traced.out_tree.unflatten(outs)
+        has_places = self._has_places(traced, call)
         runnable = self._runnable(traced, self._donated_leaves(args, kwargs, call))
-        if not _checked_mode():
+        given = placed.given_shardings(call.leaves) if has_places else ()
+        if not has_places and not _checked_mode():
             self._install(args, kwargs, self._static_argnums, self._static_argnames,
                           runnable.program, runnable.kept, runnable.hidden, traced.out_tree,
                           runnable.donated)
         outs = runnable.run(call.leaves, call.avals)
-        _check_results(outs, traced, call.leaves)
+        _check_results(outs, traced)
+        if has_places:
+            outs = placed.place_results(traced.jaxpr, given, outs)
+            if self._shardings is not None:
+                outs = self._shardings.place_results(outs, traced.out_tree)
         return traced.out_tree.unflatten(outs)
+
+    def _has_places(self, traced: Traced, call: Any) -> bool:
+        """Whether results get shardings; ValueError for arguments on different devices."""
+        if placed.any_placed(call.leaves):
+            placed.check_devices(call.leaves, lambda: input_names_of(call, self.__wrapped__),
+                                 traced.name)
+            return True
+        return self._shardings is not None or placed.program_places(traced.jaxpr)
 
     def _identity(self) -> identities.FunctionIdentity:
         return identities.identity_of(self.__wrapped__, self.__dict__)
@@ -190,7 +210,9 @@ def jit(fun: Any = _MISSING, /, *, in_shardings: Any = _UNSPECIFIED,
     Array(6, dtype=int32, weak_type=True)
 
     Differs from JAX: functions equal in content share traces, so a lambda made anew in a loop is
-    traced once. There is one device; shardings are accepted and change nothing.
+    traced once. `in_shardings` and `out_shardings` (tree prefixes) place arguments and results; all
+    devices share their memory, so that nothing is moved. ValueError for a sharding that does not
+    fit, or differs from that of an argument.
     """
     if fun is _MISSING:
         options = {k: v for k, v in locals().items() if k != "fun"}
@@ -199,13 +221,25 @@ def jit(fun: Any = _MISSING, /, *, in_shardings: Any = _UNSPECIFIED,
         raise TypeError(f"Expected a callable value, got {fun}")
     if inspect.isgeneratorfunction(fun) or inspect.iscoroutinefunction(fun):
         raise TypeError(f"Expected a function, got a generator or coroutine function: {fun}")
-    _check_placement(device, backend, abstracted_axes)
+    check_device(device, backend)
+    if in_shardings is not _UNSPECIFIED:
+        check_shardings("in_shardings", in_shardings)
+    if out_shardings is not _UNSPECIFIED:
+        check_shardings("out_shardings", out_shardings)
+    check_compiler_options(compiler_options)
+    if abstracted_axes is not None:
+        raise NotImplementedError("abstracted_axes is not supported: sizes are parameters of the "
+                                  "compiled kernels anyway, so that a new size compiles nothing")
     jitted = JitFunction()
     _copy_names(jitted, fun)
     own = jitted.__dict__
     own["__wrapped__"] = fun
     own["_inline"], own["_keep_unused"] = inline, keep_unused
     own["_options"] = options = {"inline": inline, "keep_unused": keep_unused}
+    own["_shardings"] = None
+    if in_shardings is not _UNSPECIFIED or out_shardings is not _UNSPECIFIED:
+        own["_shardings"] = JitShardings(in_shardings, out_shardings, _UNSPECIFIED)
+        options.update(in_shardings=in_shardings, out_shardings=out_shardings)
     if static_argnums is None and static_argnames is None:
         own["_static_argnums"] = own["_static_argnames"] = ()
     else:
@@ -248,16 +282,6 @@ def _check_disjoint(own: dict) -> None:
                          f"{numbers} appear in both")
 
 
-def _check_placement(device: Any, backend: str | None, abstracted_axes: Any) -> None:
-    if backend is not None and backend != "cpu":
-        raise ValueError(f"backend={backend!r}: only 'cpu' exists")
-    if device is not None and getattr(device, "platform", "cpu") != "cpu":
-        raise ValueError(f"device={device!r}: only the CPU device exists")
-    if abstracted_axes is not None:
-        raise NotImplementedError("abstracted_axes is not supported: sizes are parameters of the "
-                                  "compiled kernels anyway, so that a new size compiles nothing")
-
-
 def _has_tracers(leaves: list) -> bool:
     for leaf in leaves:
         if isinstance(leaf, Tracer):
@@ -291,7 +315,7 @@ def _checked_mode() -> bool:
     return config.debug_nans.value or config.debug_infs.value or config.no_execution.value
 
 
-def _check_results(outs: list, traced: Traced, leaves: list) -> None:
+def _check_results(outs: list, traced: Traced) -> None:
     if not (config.debug_nans.value or config.debug_infs.value):
         return
     for out in outs:
@@ -299,11 +323,9 @@ def _check_results(outs: list, traced: Traced, leaves: list) -> None:
             continue
         value = _native.numpy_view(out)
         if config.debug_nans.value and np.isnan(value).any():
-            raise FloatingPointError(f"invalid value (nan) encountered in {traced.name}"
-                                     + place_of_first(traced.jaxpr, leaves))
+            raise FloatingPointError(f"invalid value (nan) encountered in {traced.name}")
         if config.debug_infs.value and np.isinf(value).any():
-            raise FloatingPointError(f"invalid value (inf) encountered in {traced.name}"
-                                     + place_of_first(traced.jaxpr, leaves))
+            raise FloatingPointError(f"invalid value (inf) encountered in {traced.name}")
 
 
 def _shorten(error: BaseException) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from jitney import _native
@@ -120,6 +120,25 @@ def _set_overlay(values: dict[str, Any] | None) -> None:
     _native.swap_thread_config_id(_intern_id() if values else 0)
     for watcher in _watchers:
         watcher()
+
+
+def overlay() -> dict[str, Any] | None:
+    """What context managers have set in this thread, for `with_overlay` in another one."""
+    return _overlay.values
+
+
+@contextlib.contextmanager
+def with_overlay(values: dict[str, Any] | None) -> Iterator[None]:
+    """Inside: the switches as they were where `overlay()` was asked."""
+    before = _overlay.values
+    if values is before:
+        yield
+        return
+    _set_overlay(values)
+    try:
+        yield
+    finally:
+        _set_overlay(before)
 
 
 def _intern_id() -> int:
@@ -252,7 +271,9 @@ persistent_cache_min_entry_size_bytes = _declare(
     "persistent_cache_min_entry_size_bytes", 0, "accepted; every kernel is cached")
 platforms = _declare("platforms", None, "accepted platforms; only cpu exists", kind=str)
 platform_name = _declare("platform_name", "", "only cpu exists")
-num_cpu_devices = _declare("num_cpu_devices", -1, "accepted; one CPU device exists")
+num_cpu_devices = _declare("num_cpu_devices", -1, "number of CPU devices; -1: one, or XLA_FLAGS")
+mesh_scope = _declare("mesh_scope", None, "the mesh in scope (set_mesh); not for users",
+                      in_key=True)
 cpu_enable_async_dispatch = _declare("cpu_enable_async_dispatch", True,
                                      "accepted; calls are synchronous")
 transfer_guard = _declare("transfer_guard", None, "accepted; there is one memory", kind=str)

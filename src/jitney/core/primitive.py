@@ -80,6 +80,9 @@ class Primitive:
                     trace = arg._trace_for_binding(self)
                     return _bind_under(trace, self, args, params)
             return slots.eager_evaluate(self, args, params)
+        binder = slots.binder
+        if binder is not None:
+            return binder(self, trace, args, params)
         return trace.process_primitive(self, args, params)
 
     def bind_with_trace(self, trace: Any, args: tuple, params: dict) -> Any:

@@ -12,6 +12,8 @@ from typing import Any
 
 _eager: Callable | None = None
 _reference: Callable | None = None
+_binders = 0
+binder: Callable | None = None      # stands before traces while some thread needs it
 
 
 def set_eager_evaluator(evaluate: Callable) -> None:
@@ -24,6 +26,14 @@ def set_reference_evaluator(evaluate: Callable) -> None:
     """The evaluator used before wiring: `core.interpret` puts itself here."""
     global _reference
     _reference = evaluate
+
+
+def count_binders(bind: Callable, change: int) -> None:
+    """While the count is positive, applications under a trace go to
+    `bind(primitive, trace, args, params)` first, in every thread."""
+    global _binders, binder
+    _binders += change
+    binder = bind if _binders else None
 
 
 def eager_evaluate(primitive: Any, args: tuple, params: dict) -> Any:

@@ -57,6 +57,11 @@ from jitney.lax.joining import (
 )
 from jitney.lax.padding import padtype_to_pads
 from jitney.lax.parallel import *  # noqa: F403
+from jitney.lax.placing import (
+    device_put_p,
+    sharding_constraint_p,
+    with_sharding_constraint,
+)
 from jitney.lax.precision import DotAlgorithm, DotAlgorithmPreset, Precision
 from jitney.lax.promotion import *  # noqa: F403
 from jitney.lax.random_bits import *  # noqa: F403
