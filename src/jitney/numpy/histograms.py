@@ -32,8 +32,9 @@ from jitney.numpy.where import where_value
 
 
 def histogram_bin_edges(a, bins=10, range=None, weights=None):
-    """The edges `histogram` would use."""
-    del weights
+    """The edges `histogram` would use (weights do not move them)."""
+    if weights is not None:
+        check_arraylike("histogram_bin_edges", weights)
     if isinstance(bins, str):
         raise NotImplementedError("string values for `bins` not implemented.")
     a = ravel(array_arguments("histogram_bin_edges", a))
