@@ -10,6 +10,9 @@ from typing import Any
 
 from jitney.base import pytree
 from jitney.base.errors import JaxRuntimeError
+from jitney.placement.devices import CpuDevice
+from jitney.placement.partition_spec import PartitionSpec
+from jitney.placement.shardings import Sharding
 
 # Options of XLA's compiler whose names do not begin with xla_.
 _OPTIONS = frozenset((
@@ -34,7 +37,7 @@ def check_compiler_options(options: Any) -> None:
 
 
 def check_shardings(argument: str, shardings: Any) -> None:
-    """Refuse leaves that are neither shardings, nor PartitionSpecs, nor None (unspecified)."""
+    """Refuse leaves that are not shardings, PartitionSpecs, devices, or None (unspecified)."""
     for leaf in pytree.tree_leaves(shardings, is_leaf=_is_sharding):
         if not _is_sharding(leaf):
             raise TypeError(f"{argument} leaf specifications are expected to be shardings, "
@@ -43,10 +46,7 @@ def check_shardings(argument: str, shardings: Any) -> None:
 
 
 def _is_sharding(x: Any) -> bool:
-    """Known by class names: the classes belong to higher layers."""
-    kinds = {kind.__name__ for kind in type(x).__mro__}
-    return x is None or bool(kinds & {"Sharding", "PartitionSpec", "CpuDevice", "Format",
-                                        "UnspecifiedValue"})
+    return x is None or isinstance(x, (Sharding, PartitionSpec, CpuDevice))
 
 
 def check_device(device: Any, backend: Any) -> None:
