@@ -6,6 +6,7 @@
 #include <string>
 
 #include "families.h"
+#include "lapack.h"
 
 namespace jitney {
 
@@ -71,7 +72,9 @@ int register_routines(PyObject* module) {
     add_gather_routines();
     add_scatter_routines();
     add_count_routines();
+    add_lapack_routines();
   }
+  if (PyModule_AddFunctions(module, lapack_functions()) < 0) return -1;
   return PyModule_AddFunctions(module, functions);
 }
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import jitney
 import jitney.numpy as jnp
 from jitney import lax
 from jitney.testing.stages import check_all_stages
@@ -49,3 +50,18 @@ PROGRAMS = {
 def test_one_answer_at_every_stage(name, shape):
     x = np.random.default_rng(1).normal(size=shape).astype(np.float32)
     check_all_stages(PROGRAMS[name], x)
+
+
+def test_a_product_of_rows_marked_by_their_greatest_element():
+    """A reduction that is the root of a kernel is not loaded from the place it is written to."""
+
+    def f(a, b):
+        mark = jnp.arange(3)[:, None] == jnp.argmax(jnp.abs(a), axis=0)[None, :]
+        row = jnp.sum(a * b, axis=0)[None]
+        x, y = jnp.where(mark, row, 0.0) + b, jnp.where(mark, row, 0.0) - b * row
+        return x.T @ a - y.T @ b, x.T @ b + y.T @ a
+
+    rng = np.random.default_rng(0)
+    a, b = (rng.normal(size=(3, 3)).astype(np.float32) for _ in range(2))
+    for got, want in zip(jitney.jit(f)(a, b), f(a, b), strict=True):
+        np.testing.assert_allclose(got, want, 1e-5, 1e-5)

@@ -72,7 +72,9 @@ class KernelBuilder:
         self.root_key = roots[0][0].id
         self._levels: dict[int, int] = {}
         self.column_stage: Stage | None = None
-        self.restartable = row_positions is None
+        # a reduction that is a root cannot be loaded from elsewhere once its rows are columns
+        reduced = [n for n, _ in roots if getattr(n, "op", None) in ("reduce", "argreduce")]
+        self.restartable = row_positions is None and not reduced
         self._make_loops(roots[0][0], row_positions)
 
     # ------------------------------------------------------------------ loops

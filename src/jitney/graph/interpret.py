@@ -9,6 +9,7 @@ import numpy as np
 from ..ir import scalar_ops
 from ..ir.types import DTYPE_OF_CODE
 from .graph import Graph, literal_value
+from .linalg import interpret_lapack
 
 RULES: dict = {}
 
@@ -274,5 +275,5 @@ def _branch(node, index, *args):
 
 CALLS = {
     "loop": _loop, "branch": _branch, "sort": _sort, "argsort": _argsort, "scatter": _scatter,
-    "top_k": _top_k,
+    "top_k": _top_k, "lapack": interpret_lapack,
 }  # fmt: skip

@@ -4,6 +4,8 @@ A family's file states for each primitive: function, type rule, NumPy reference,
 transposition, batching. What a machine does with them is in `jitney.lower`, in files named alike.
 """
 
+import importlib as _importlib
+
 from jitney.lax.accuracy import *  # noqa: F403
 from jitney.lax.arithmetic import *  # noqa: F403
 from jitney.lax.bits import *  # noqa: F403
@@ -134,5 +136,15 @@ from jitney.lax.windowed import (
     select_and_gather_add_p,
     select_and_scatter_add_p,
 )
+
+_LATER = ("linalg",)
+
+
+def __getattr__(name: str):
+    """Submodules that are imported when first used."""
+    if name in _LATER:
+        return _importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 from jitney.lax import windowed_fold as _windowed_fold  # isort: skip  (registers its rules)

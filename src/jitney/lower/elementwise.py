@@ -299,7 +299,8 @@ def lower_imag(ctx, eqn, x):
 
 @lower_rule("complex")
 def lower_complex(ctx, eqn, re, im):
-    return Pair(re, im)
+    shape = eqn.outvars[0].aval.shape  # an operand may be a scalar
+    return Pair(ctx.spread(re, shape), ctx.spread(im, shape))
 
 
 @lower_rule("conj")

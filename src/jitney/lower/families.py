@@ -7,6 +7,7 @@ from . import (  # noqa: F401
     dot,
     elementwise,
     gather_scatter,
+    linalg,
     parallel,
     random_bits,
     random_keys,

@@ -211,7 +211,7 @@ def _lstsq(a, b, rcond):
     """(solution, residuals, rank, singular values) of a least-squares problem."""
     vector = len(shape_of(b)) == 1
     b = lax.expand_dims(b, (1,)) if vector else b
-    s, u, vt = lax.linalg.svd(a, full_matrices=False)[:3]
+    u, s, vt = lax.linalg.svd(a, full_matrices=False)
     kept = lax.bitwise_and(lax.gt(s, constant(0, s)), lax.ge(s, constant(rcond, s) * s[0]))
     rank = reductions.sum(kept)
     inverse = where_value(kept, true_divide(constant(1, s), where_value(kept, s, 1)), 0)

@@ -1,0 +1,110 @@
+"""Steps for linear algebra: native routines on batches of matrices, with their workspaces.
+
+In: a "lapack" call with attributes (routine, sizes, needs_library). Out: one native step whose
+extent is the batch. LAPACK and BLAS are SciPy's: their addresses are taken when a program first
+needs them (a program of matrices up to 8 x 8 does not), and calls of the program never see Python.
+"""
+
+import glob
+import importlib
+import importlib.machinery
+import importlib.util
+import math
+import os
+import struct
+from typing import Any
+
+from .. import _native
+from ..base.fork_gate import ForkGate
+from .routines import CALLS, _results, _scratch, stored_view
+from .routines import _native as _add_step
+
+PARALLEL_NS = 40000.0  # a smaller batch stays on one thread
+PIECES = 16
+# Floating-point operations of a matrix, as multiples of n³ (n² m for the product-like ones).
+_WORK = {
+    "cholesky": 0.4, "lu": 0.7, "eigh": 12.0, "qr": 4.0, "geqrf": 2.0, "svd": 20.0,
+    "householder_product": 2.0,
+}  # fmt: skip
+_PLAIN = ("cholesky", "triangular_solve")  # routines without a workspace
+_bound = False
+_importing = ForkGate()
+
+
+def bind_library() -> None:
+    """Hands LAPACK's and BLAS's addresses to the native routines, once a process."""
+    global _bound
+    if _bound:
+        return
+    with _importing:
+        capsules = [_capsules(name) for name in ("cython_lapack", "cython_blas")]
+        _native.lapack_bind(*capsules)
+        _bound = True
+
+
+def _capsules(name: str) -> dict[str, Any]:
+    """SciPy's table of C functions, without importing the rest of scipy.linalg (0.3 s)."""
+    full = f"scipy.linalg.{name}"
+    try:
+        spec = importlib.util.find_spec("scipy")
+        assert spec is not None and spec.submodule_search_locations is not None
+        folder = os.path.join(list(spec.submodule_search_locations)[0], "linalg")
+        suffixes = importlib.machinery.EXTENSION_SUFFIXES
+        path = next(p for s in suffixes for p in glob.glob(os.path.join(folder, name + s)))
+        loader = importlib.machinery.ExtensionFileLoader(full, path)
+        module: Any = importlib.util.module_from_spec(
+            importlib.util.spec_from_loader(full, loader)  # type: ignore[arg-type]
+        )
+        loader.exec_module(module)
+    except (ImportError, StopIteration, AssertionError):
+        module = importlib.import_module(full)
+    return module.__pyx_capi__
+
+
+def _cost(name: str, sizes, columns: int) -> float:
+    """Nanoseconds of one matrix on one thread (estimate)."""
+    kind = name.rpartition("_")[0]
+    n, m = sizes[0], sizes[1] if len(sizes) > 1 else sizes[0]
+    if kind in _WORK:
+        flops = _WORK[kind] * n * m * min(n, m) if kind != "cholesky" else _WORK[kind] * n**3
+    elif kind in ("tridiagonal_solve", "cholesky_update"):
+        flops = 10.0 * n * columns
+    else:
+        flops = 2.0 * n * n * m
+    scale = 4.0 if name.endswith(("c64", "c128")) else 1.0
+    return 20.0 + scale * flops * (0.1 if n > 32 else 0.5)
+
+
+def add_lapack_step(partition, node, item) -> None:
+    name, sizes, needs_library = node.attrs[2:]
+    if needs_library:
+        bind_library()
+    views = [stored_view(partition, a) for a in node.args]
+    results = _results(partition, node)
+    rows = _batch_of(name, sizes, node)
+    cost = _cost(name, sizes, sizes[1] if len(sizes) > 1 else sizes[0])
+    grain = rows if rows * cost < PARALLEL_NS else max(1, -(-rows // PIECES))
+    written = [len(views) + i for i in range(len(results))]
+    params, places = sizes, [*views, *results]
+    if not name.startswith(_PLAIN) or name.startswith("cholesky_update"):
+        lwork, nbytes = _native.lapack_needs(name, struct.pack(f"<{len(sizes)}q", *sizes))
+        pieces = -(-rows // grain) if rows else 1
+        work = _scratch(partition, "i64", max(8, pieces * nbytes // 8))
+        written.append(len(places))
+        places.append(work)
+        params = (*sizes, lwork, nbytes, grain)
+    _add_step(partition, item, name, places, params, rows, grain, written, rows * cost)
+
+
+def _batch_of(name, sizes, node) -> int:
+    """Number of matrices: elements of the first operand over those of one matrix."""
+    kind = name.rpartition("_")[0]
+    first = math.prod(node.args[0].shape) // (2 if name.endswith(("c64", "c128")) else 1)
+    if kind == "tridiagonal_solve":
+        return first // sizes[0]
+    if kind in ("cholesky", "triangular_solve", "lu_solve", "eigh", "cholesky_update"):
+        return first // (sizes[0] * sizes[0])
+    return first // (sizes[0] * sizes[1])
+
+
+CALLS["lapack"] = add_lapack_step
