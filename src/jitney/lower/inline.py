@@ -74,3 +74,12 @@ def lower_call(ctx, eqn, *values):
 def lower_custom(ctx, eqn, *values):
     closed = eqn.params.get("call_jaxpr", eqn.params.get("fun_jaxpr", eqn.params.get("jaxpr")))
     return inline(ctx, closed, list(values))
+
+
+@lower_rule("custom_linear_solve")
+def lower_linear_solve(ctx, eqn, *values):
+    """The program that solves; the others serve transformations."""
+    lengths, programs = eqn.params["const_lengths"], eqn.params["jaxprs"]
+    first = lengths.matvec + lengths.vecmat
+    consts = values[first : first + lengths.solve]
+    return inline(ctx, programs.solve, [*consts, *values[sum(lengths) :]])

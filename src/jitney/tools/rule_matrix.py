@@ -37,7 +37,8 @@ COLUMNS = ("type", "jvp", "transpose", "batch", "lower", "reference")
 REASONS = {
     "n": "nonlinear: its jvp is written with other primitives, which are the ones transposed",
     "o": "it has no operands, so none can carry a tangent or a batch",
-    "a": "named axes are resolved by the batch that owns them, before anything is compiled",
+    "d": "an intermediate form of a factorisation, without a derivative, as in JAX; differentiate "
+         "qr, eigh, eig or svd",
     "c": "the function's own rule is used (custom_jvp, custom_vjp)",
     "f": "the linear map of a custom_vjp function: only the user's backward rule is known, so it "
          "cannot be run, pushed forward or batched",
@@ -48,7 +49,8 @@ REASONS = {
 }  # fmt: skip
 
 _NONLINEAR = """
-    abs acos acosh asin asinh atan atan2 atanh bessel_i0e bessel_i1e cbrt clamp cos cosh
+    abs acos acosh asin asinh atan atan2 atanh bessel_i0e bessel_i1e cbrt cholesky
+    cholesky_update clamp cos cosh eig eigh lu qr svd symmetric_product
     cumlogsumexp cummax cummin cumprod custom_jvp_call custom_vjp_call digamma erf erf_inv erfc exp
     exp2 expm1 igamma igamma_grad_a igammac integer_pow lgamma log log1p logistic max min
     pmax pmin polygamma pow random_gamma random_gamma_grad reduce reduce_max reduce_min reduce_prod
@@ -56,20 +58,20 @@ _NONLINEAR = """
     scatter-max scatter-min sin sinh sort sqrt square tan tanh top_k approx_top_k zeta
 """.split()
 
-_COLLECTIVES = ("all_gather", "all_to_all", "axis_index", "pmax", "pmin", "ppermute", "psum",
-                "reduce_scatter")
+_FORMS = ("geqrf", "hessenberg", "householder_product", "ormqr", "schur", "tridiagonal")
 
 # column -> primitive -> reason. The only place where a rule may be declared absent.
 ABSENT: dict[str, dict[str, str]] = {
     "type": {},
     "jvp": {"platform_index": "o", "custom_lin": "f", "pure_callback": "p", "io_callback": "p",
-            "scatter_apply": "u"},
-    "transpose": {**dict.fromkeys(_NONLINEAR, "n"), "platform_index": "o", "pure_callback": "p",
+            "scatter_apply": "u", **dict.fromkeys(_FORMS, "d")},
+    "transpose": {**dict.fromkeys(_NONLINEAR, "n"), **dict.fromkeys(_FORMS, "d"),
+                  "platform_index": "o", "pure_callback": "p",
                   "io_callback": "p", "scatter_apply": "u", "debug_callback": "e",
                   "debug_print": "e"},
     "batch": {**dict.fromkeys(("empty", "iota", "platform_index"), "o"), "custom_lin": "f"},
-    "lower": {**dict.fromkeys(_COLLECTIVES, "a"), "custom_lin": "f"},
-    "reference": {**dict.fromkeys(_COLLECTIVES, "a"), "custom_lin": "f"},
+    "lower": {"custom_lin": "f"},
+    "reference": {"custom_lin": "f"},
 }  # fmt: skip
 
 
