@@ -101,6 +101,8 @@ class _Search:
             last = len(params["branches"]) - 1
             branch = params["branches"][min(max(int(operands[0]), 0), last)]
             return self.run(branch, operands[1:], inside)[1]
+        if name == "shard_map":
+            return None                 # its program is one of shards
         program = params.get("jaxpr", params.get("call_jaxpr"))
         if isinstance(program, ClosedJaxpr):
             return self.run(program, operands, inside)[1]

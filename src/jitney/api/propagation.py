@@ -86,11 +86,13 @@ def _sharding(like: NamedSharding, entries: Entries | None, shape: tuple) -> Nam
 
 def _elementwise(eqn: JaxprEqn, known: list[Entries]) -> Entries | None:
     shape = eqn.outvars[0].aval.shape
-    fitting = [e for e, v in zip(known, eqn.invars) if v.aval.shape == shape]
-    if len(fitting) < sum(bool(v.aval.shape) for v in eqn.invars):
+    shapes = [v.aval.shape for v in eqn.invars]
+    if any(s and (len(s) != len(shape) or any(n not in (1, m) for n, m in zip(s, shape)))
+           for s in shapes):
         return None                                 # not elementwise
-    return [next((e for e in column if e is not None), None) for column in zip(*fitting)] \
-        if fitting else None
+    wide = [[e if n == m else None for e, n, m in zip(entries, s, shape)]
+            for entries, s in zip(known, shapes) if s]
+    return [next((e for e in column if e is not None), None) for column in zip(*wide)]
 
 
 def _broadcast(eqn: JaxprEqn, known: list[Entries]) -> Entries:

@@ -26,6 +26,7 @@ from jitney.base.pytree import broadcast_prefix, prefix_errors, tree_flatten, tr
 from jitney.core.avals import Array, ShapedArray, get_aval
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, convert_constvars
 from jitney.core.staging import trace_flat
+from jitney.core.trace import Tracer
 from jitney.placement import varying
 from jitney.placement.mesh import (
     AbstractMesh,
@@ -72,7 +73,7 @@ def shard_map(f: Callable | None = None, /, *, out_specs: Any, in_specs: Any = I
                      updated=())
     def wrapped(*args: Any) -> Any:
         if _native.current_trace() is None and in_specs is not Infer and \
-                all(type(x) is Array for x in tree_leaves(args)):
+                not any(isinstance(x, Tracer) for x in tree_leaves(args)):
             return compiled(*args)              # traced once, not at every call
         return mapped(*args)
 

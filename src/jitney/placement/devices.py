@@ -104,17 +104,22 @@ def _wanted() -> int:
     return max(int(found[-1]), 1) if found else 1
 
 
-def _check_unchanged() -> None:
-    """Refuse `config.update("jax_num_cpu_devices", n)` once devices are known."""
+def _check_wanted() -> None:
+    """Refuse `config.update("jax_num_cpu_devices", n)` for no number, or once devices are known."""
     count = config.num_cpu_devices.value
     if not isinstance(count, int) or isinstance(count, bool) or (count < 1 and count != -1):
+        config.num_cpu_devices._value = -1
         raise ValueError(f"jax_num_cpu_devices takes a positive number of devices, not {count!r}")
     if _devices is not None and count not in (-1, len(_devices)):
+        config.num_cpu_devices._value = -1
         raise RuntimeError(
             "jax_num_cpu_devices config should be updated before backends are initialized, i.e. "
             f"before anything asks for devices: there are {len(_devices)} already, and {count} are "
             "wanted. Set it right after the import, or in the environment: "
             f"JAX_NUM_CPU_DEVICES={count}.")
+
+
+config.watch(_check_wanted)
 
 
 def cpu_devices() -> list[CpuDevice]:
@@ -123,7 +128,6 @@ def cpu_devices() -> list[CpuDevice]:
     if _devices is None:
         with _lock:
             if _devices is None:
-                _check_unchanged()
                 _devices = [_default, *map(CpuDevice, range(1, _wanted()))]
     return list(_devices)
 

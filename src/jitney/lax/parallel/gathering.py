@@ -61,10 +61,15 @@ def psum_scatter(x: Any, axis_name: Any, *, scatter_dimension: int = 0,
     names = names_of(axis_name)
     groups = groups_of(axis_index_groups, size_of(names), equal=True)
     size = group_size(names, groups)
-    return tree_map(lambda leaf: reduce_scatter_p.bind(
-        leaf, axis_index_groups=groups, axis_name=names, axis_size=size,
-        scatter_dimension=dimension(leaf, scatter_dimension, "psum_scatter: scatter_dimension"),
-        tiled=tiled), x)
+
+    def scatter(leaf):
+        at = dimension(leaf, scatter_dimension, "psum_scatter: scatter_dimension")
+        params = {"axis_index_groups": groups, "axis_name": names, "axis_size": size,
+                  "scatter_dimension": at, "tiled": tiled}
+        _reduce_scatter_type(get_aval(leaf), **params)      # also where no equation is written
+        return reduce_scatter_p.bind(leaf, **params)
+
+    return tree_map(scatter, x)
 
 
 @all_gather_p.def_abstract
