@@ -9,13 +9,13 @@ Run: `python -m jitney.tools.fit_polynomials [name-prefix …]` (needs mpmath; m
 """
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import mpmath as mp
 import numpy as np
 
-from . import fit_special
+from . import fit_gamma, fit_special
 
 mp.mp.prec = 300
 TARGET = Path(__file__).resolve().parent.parent / "codegen" / "math" / "coefficients.py"
@@ -34,6 +34,8 @@ class Fit:
     powers: tuple
     format: str  # 'float' or 'double'
     fixed: tuple = ()  # coefficients of the first powers, given
+    head: object = False  # True (the value at 0, rounded) or a number: it comes first, and the
+    # other coefficients are of what remains
 
 
 def round_to(format_name, value):
@@ -85,6 +87,16 @@ def fit(spec: Fit, iterations=7):
         w * abs(mp.fdot(row, rounded) - t) for row, t, w in zip(rows, target, weight)
     )
     return rounded, worst
+
+
+def fit_with_head(spec: Fit, iterations=7):
+    """As `fit`; for a spec with a head (head, low part of the constant, c1, c2…)."""
+    if not spec.head:
+        return fit(spec, iterations)
+    head = round_to(spec.format, spec.function(mp.mpf(0)) if spec.head is True else spec.head)
+    rest = replace(spec, function=lambda x: spec.function(x) - head, head=False)
+    coefficients, error = fit(rest, iterations)
+    return [head, *coefficients], error
 
 
 def series_quotient(function, limit):
@@ -255,9 +267,41 @@ def fit_interval(spec: Table, number):
     return [mp.mpf(0), *q], error
 
 
-def fit_table(spec: Table):
+@dataclass
+class Pieces:
+    """Coefficients of a function about the middle of each of `intervals`, as a table.
+
+    Rows: the value in the middle (rounded; then its low part, if `head`), c1, c2… of the distance.
+    """
+
+    name: str
+    function: object
+    intervals: tuple  # (middle, half of the width) in the order of the table
+    terms: int
+    format: str
+    head: bool = True
+
+
+def fit_piece(spec: Pieces, number):
+    """The column of one interval and its error relative to the function."""
+    middle, half = (mp.mpf(v) for v in spec.intervals[number])
+
+    def shifted(t):
+        return spec.function(middle + t)
+
+    powers = tuple(range(spec.terms))
+    weight = lambda t: 1 / shifted(t)
+    return fit_with_head(
+        Fit("", shifted, weight, -half, half, powers, spec.format, (), spec.head), 3
+    )
+
+
+def fit_table(spec):
     """Columns of the table, one for each interval, and the largest relative error."""
-    fitted = [fit_interval(spec, i) for i in range(spec.count)]
+    if isinstance(spec, Pieces):
+        fitted = [fit_piece(spec, i) for i in range(len(spec.intervals))]
+    else:
+        fitted = [fit_interval(spec, i) for i in range(spec.count)]
     return [column for column, _ in fitted], max(error for _, error in fitted)
 
 
@@ -265,6 +309,7 @@ TABLES = (
     Table("erf_table_f32", mp.erf, "0.25", 16, 5, "float"),
     Table("erf_table_f64", mp.erf, "0.375", 16, 13, "double"),
     Table("tanh_table_f32", mp.tanh, mp.mpf("9.125") / 32, 32, 6, "float"),
+    *(Pieces(*row) for row in (*fit_special.tables(), *fit_gamma.tables())),
 )
 
 
@@ -272,7 +317,7 @@ def all_fits():
     """Every polynomial of the library."""
     for family in (_elementary, _trigonometric, _error_function):
         yield from family()
-    for row in fit_special.fits():
+    for row in (*fit_special.fits(), *fit_gamma.fits()):
         yield Fit(*row)
 
 
@@ -316,7 +361,7 @@ def main(prefixes):
     for spec in all_fits():
         if prefixes and not spec.name.startswith(tuple(prefixes)):
             continue
-        c, error = fit(spec)
+        c, error = fit_with_head(spec)
         bits = mp.nstr(mp.log(error, 2), 4)
         print(spec.name, bits, flush=True)
         lines[spec.name] = f'POLYNOMIALS["{spec.name}"] = {format_numbers(c)}  # 2^{bits}'

@@ -1,6 +1,7 @@
 """The fits of the special functions: pow's logarithm, erfc, the inverse error function, Bessel.
 
-In: nothing. Out: tuples (name, function, weight, low, high, powers, format) for `fit_polynomials`.
+In: nothing. Out: tuples (name, function, weight, low, high, powers, format, the
+first coefficients, whether there is a head) for `fit_polynomials`, and of its tables.
 """
 
 import mpmath as mp
@@ -31,9 +32,8 @@ def _erf_inverse_ratio(w):
 
 
 def _bessel_inner(order):
-    def function(t):
-        a = 4 * (t + 1)
-        if order and a < mp.mpf(10) ** -30:
+    def function(a):
+        if order and abs(a) < mp.mpf(10) ** -30:
             return mp.mpf(1) / 2
         return mp.exp(-a) * mp.besseli(order, a) / (a if order else 1)
 
@@ -48,6 +48,13 @@ def _bessel_outer(order):
     return function
 
 
+def tables():
+    """Tables of this family: tuples (name, function, intervals, terms, format)."""
+    halves = tuple((mp.mpf(2 * i + 1) / 4, mp.mpf("0.2501")) for i in range(16))
+    for order in (0, 1):
+        yield f"i{order}e_table_f64", _bessel_inner(order), halves, 13, "double"
+
+
 def fits():
     """Polynomials of this family."""
     low = (mp.mpf("0.49") - 2) / (mp.mpf("0.49") + 2)
@@ -59,28 +66,30 @@ def fits():
         high = (mp.mpf(top) - 2) / (mp.mpf(top) + 2)
         yield (
             f"erfc_{suffix}", _erfc_scaled, _relative(_erfc_scaled), low, high,
-            tuple(range(terms)), "double",
+            tuple(range(terms)), "double", (), suffix == "f64",
         )
     ratio = _erf_inverse_ratio
-    for name, change, start, end, terms in (
-        ("central", lambda t: t + mp.mpf("3.125"), "-3.125", "3.126", 23),
-        ("middle", lambda t: (t + mp.mpf("3.25")) ** 2, "-0.7501", "0.7501", 18),
-        ("far", lambda t: (t + 5) ** 2, "-1.0001", "1.1", 16),
+    below = 0.875  # a head that leaves a positive rest, so that the signs of zeros are kept
+    for name, middle, start, end, terms, kind, head in (
+        ("central_f32", "1", "-1", "4.01", 11, "float", below),
+        ("tail_f32", "10", "-5.01", "6.1", 12, "float", True),
+        ("central_f64", "1", "-1", "4.501", 23, "double", below),
+        ("middle_f64", "10", "-4.501", "5.001", 24, "double", True),
+        ("far_f64", "26", "-11.001", "10.8", 24, "double", True),
     ):
+        f = lambda t, middle=middle: ratio(t + mp.mpf(middle))
         yield (
-            f"erf_inv_{name}", lambda t, change=change: ratio(change(t)),
-            lambda t, change=change: 1 / ratio(change(t)), start, end, tuple(range(terms)),
-            "double",
+            f"erf_inv_{name}", f, _relative(f), start, end, tuple(range(terms)), kind, (), head,
         )
     for order in (0, 1):
-        for suffix, inner_terms, outer_terms in (("wide", 22, 8), ("f64", 31, 23)):
-            f = _bessel_inner(order)
-            yield (
-                f"i{order}e_inner_{suffix}", f, _relative(f), -1, 1, tuple(range(inner_terms)),
-                "double",
-            )
-            g = _bessel_outer(order)
+        f = _bessel_inner(order)
+        shifted = lambda t, f=f: f(4 * (t + 1))
+        yield (
+            f"i{order}e_inner_wide", shifted, _relative(shifted), -1, 1, tuple(range(22)), "double"
+        )
+        g = _bessel_outer(order)
+        for suffix, terms in (("wide", 8), ("f64", 24)):
             yield (
                 f"i{order}e_outer_{suffix}", g, _relative(g), "-0.99999999", 1,
-                tuple(range(outer_terms)), "double",
+                tuple(range(terms)), "double", (), suffix == "f64",
             )

@@ -43,7 +43,7 @@ _MPMATH = {
     "erf": mpmath.erf,
     "erfc": mpmath.erfc,
     "erf_inv": mpmath.erfinv,
-    "lgamma": lambda x: mpmath.log(abs(mpmath.gamma(x))),
+    "lgamma": lambda x: mpmath.loggamma(x).real,
     "digamma": mpmath.digamma,
     "bessel_i0e": lambda x: mpmath.exp(-abs(x)) * mpmath.besseli(0, x),
     "bessel_i1e": lambda x: mpmath.exp(-abs(x)) * mpmath.besseli(1, x),
@@ -52,9 +52,10 @@ NAMES = (*_NUMPY, *_SCIPY)
 BINARY = ("pow", "atan2", "remainder")
 SLOW = tuple(_MPMATH)  # float64 references of these come one by one
 # where float64 arguments are drawn for the slow ones (the references or the functions end there)
-_INTERVALS = {"erf_inv": (-1.0, 1.0), "lgamma": (-30.0, 1e6), "digamma": (-30.0, 1e6)}
-# functions whose error is meant relative to max(1, |value|): zeros at inexact points
-ABSOLUTE = ("lgamma", "digamma")
+_INTERVALS = {"erf_inv": (-1.0, 1.0), "lgamma": (-1e4, 2.5e305), "digamma": (-1e4, 1e300)}
+# functions with a zero between any two poles: for x < 0 errors are relative to max(1, |value|)
+REFLECTED = ("lgamma", "digamma")
+_ZEROS = {"lgamma": (1.0, 2.0), "digamma": (1.4616321449683622,)}
 
 
 def reference(name, *arguments):
@@ -79,7 +80,7 @@ def _one_by_one(name, x):
     with mpmath.workprec(130):
         for i, v in enumerate(x):
             if np.isfinite(v):
-                if name in ABSOLUTE and v <= 0 and v == np.floor(v):
+                if name in REFLECTED and v <= 0 and v == np.floor(v):
                     values[i] = np.inf if name == "lgamma" else np.nan
                     continue
                 exact = _MPMATH[name](mpmath.mpf(float(v)))
@@ -109,17 +110,17 @@ def ulp_error(got, true):
     return np.where(wrong_zero, 1e9, error).astype(np.float64)
 
 
-def scaled_error(name, got, true):
-    """`ulp_error`; for functions with inexact zeros, relative to max(1, |value|)."""
+def scaled_error(name, got, true, *arguments):
+    """`ulp_error`; for lgamma and digamma of negative numbers, relative to max(1, |value|)."""
     error = ulp_error(got, true)
-    if name not in ABSOLUTE:
+    if name not in REFLECTED:
         return error
-    finite = np.isfinite(got) & np.isfinite(true)
     places = 23 if got.dtype == np.float32 else 52
     with np.errstate(all="ignore"):
+        reflected = np.isfinite(got) & np.isfinite(true) & (arguments[0] < 0)
         against = np.maximum(1, np.abs(true))
         relative = np.abs(got - true) / against * 2.0**places
-    return np.where(finite, relative.astype(np.float64), error)
+    return np.where(reflected, relative.astype(np.float64), error)
 
 
 SPECIAL = (
@@ -148,6 +149,8 @@ def float64_samples(name, count, seed=0):
         rng.uniform(-1.2, 1.2, n),
         1 + rng.standard_normal(n) * 10.0 ** rng.uniform(-10, 0, n),
         rng.uniform(-750, 750, n),
+        *[zero + rng.choice([-1.0, 1.0], n) * 10.0 ** rng.uniform(-17, -1, n)
+          for zero in _ZEROS.get(name, ())],
         np.array(SPECIAL),
     ])  # fmt: skip
     if name in _MPMATH:

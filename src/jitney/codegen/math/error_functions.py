@@ -1,11 +1,12 @@
 """erf, erfc and the inverse error function.
 
-In: float or double `Value`s. Out: erf within 2 ulp; erfc and erf_inv as docs/vector_math.md states.
-erf_inv for floats is Giles's pair of polynomials in w = -log(1 - x^2), so that normal random
-numbers agree with other libraries that use it; for doubles our own polynomials in that variable.
+In: float or double `Value`s. Out: results within 2 ulp. erf_inv(x) is x times a polynomial in
+w = -log(1 - x^2), the variable of M. Giles (Approximating the erfinv function, 2012), with our own
+coefficients; 1 - x^2 is computed with one rounding, so that nothing is lost near +-1.
 """
 
-from .exponential import exp_normal, exp_of_sum
+from .coefficients import POLYNOMIALS
+from .exponential import exp_normal, exp_of_sum, exp_of_sum_times
 from .forms import (
     INF,
     SUFFIX,
@@ -14,17 +15,10 @@ from .forms import (
     piecewise,
     polynomial,
     two_product,
+    two_sum,
 )
-from .logarithm import log, log1p
-
-_GILES_CENTRAL = (
-    1.50140941, 0.246640727, -0.00417768164, -0.00125372503, 0.00021858087, -4.39150654e-06,
-    -3.5233877e-06, 3.43273939e-07, 2.81022636e-08,
-)
-_GILES_TAIL = (
-    2.83297682, 1.00167406, 0.00943887047, -0.0076224613, 0.00573950773, -0.00367342844,
-    0.00134934322, 0.000100950558, -0.000200214257,
-)
+from .logarithm import log
+from .two_parts import fitted
 
 
 def erf(e, x):
@@ -52,44 +46,71 @@ def _erf_small(e, x):
 def erfc(e, x):
     """1 - erf(x) without cancellation; floats are computed in double."""
     wide = e.fpext(x, "double")
-    name = "erfc_wide" if x.type == "float" else "erfc_f64"
-    one, two = e.like(wide, 1.0), e.like(wide, 2.0)
     a = e.fast_min(e.like(wide, 28.0), e.fabs(wide))
-    small = e.fsub(one, _erf_small(e, wide))
-    t = e.fdiv(e.fsub(a, two), e.fadd(a, two))
-    ratio = e.fdiv(polynomial(e, t, name), e.muladd(two, a, one))
-    square, low = two_product(e, a, a)
-    tail = exp_of_sum(e, e.fneg(square), e.fneg(low), ratio)
-    large = e.select(e.fcmp("olt", wide, e.like(wide, 0.0)), e.fsub(two, tail), tail)
+    zero, two = e.like(wide, 0.0), e.like(wide, 2.0)
+    if x.type == "float":
+        small, tail = _erfc_parts_wide(e, wide, a)
+    else:
+        small, tail = _erfc_parts(e, wide, a)
+    large = e.select(e.fcmp("olt", wide, zero), e.fsub(two, tail), tail)
     r = e.select(e.fcmp("ult", a, e.like(wide, 0.5)), small, large)
     return e.fptrunc(r, x.type)
 
 
+def _erfc_parts_wide(e, x, a):
+    """(erfc near zero, erfc(a) beyond 1/2), good enough for floats."""
+    one, two = e.like(x, 1.0), e.like(x, 2.0)
+    t = e.fdiv(e.fsub(a, two), e.fadd(a, two))
+    ratio = e.fdiv(polynomial(e, t, "erfc_wide"), e.muladd(two, a, one))
+    square, low = two_product(e, a, a)
+    return e.fsub(one, _erf_small(e, x)), exp_of_sum(e, e.fneg(square), e.fneg(low), ratio)
+
+
+def _erfc_parts(e, x, a):
+    """As `_erfc_parts_wide`, all roundings but the last being compensated."""
+    one, two = e.like(x, 1.0), e.like(x, 2.0)
+    high, low = two_sum(e, one, e.fneg(x))
+    tail = e.fmul(x, polynomial(e, e.fmul(x, x), "erf_small_f64"))
+    small = e.fadd(high, e.fsub(low, tail))
+    t = e.fdiv(e.fsub(a, two), e.fadd(a, two))
+    p, p_low = fitted(e, t, "erfc_f64")
+    below, below_low = two_sum(e, e.fadd(a, a), one)
+    reciprocal = e.fdiv(one, below)
+    ratio = e.fmul(p, reciprocal)
+    lost = e.fadd(e.fma(e.fneg(ratio), below, p), p_low)
+    lost = e.fsub(lost, e.fmul(ratio, below_low))
+    square, square_low = two_product(e, a, a)
+    factor = (ratio, e.fmul(lost, reciprocal))
+    return small, exp_of_sum_times(e, e.fneg(square), e.fneg(square_low), factor)
+
+
+def _times_fitted(e, x, w, middle, name):
+    """x times a polynomial in w - middle; the head enters with the last rounding."""
+    head, *rest = POLYNOMIALS[name]
+    tail = horner(e, e.fsub(w, e.like(w, middle)), rest)
+    return e.fma(x, e.like(x, head), e.fmul(x, tail))
+
+
 def erf_inv(e, x):
     """The inverse of erf; +-1 give infinities, beyond is NaN."""
-    if x.type == "float":
-        w = e.fneg(log1p(e, e.fneg(e.fmul(x, x))))
-        central = horner(e, e.fsub(w, e.like(w, 2.5)), _GILES_CENTRAL)
-        edge = 5.0
-
-        def tail():
-            return horner(e, e.fsub(e.sqrt(w), e.like(w, 3.0)), _GILES_TAIL)
-
-    else:  # (1-a)(1+a) keeps the bits that 1 - x^2 loses near 1
-        one, a = e.like(x, 1.0), e.fabs(x)
-        w = e.fneg(log(e, e.fmul(e.fsub(one, a), e.fadd(one, a))))
-        central = polynomial(e, e.fsub(w, e.like(w, 3.125)), "erf_inv_central")
-        edge = 6.25
-
-        def tail():
-            root = e.sqrt(w)
-            middle = polynomial(e, e.fsub(root, e.like(w, 3.25)), "erf_inv_middle")
-            far = polynomial(e, e.fsub(root, e.like(w, 5.0)), "erf_inv_far")
-            return e.select(e.fcmp("olt", w, e.like(w, 16.0)), middle, far)
+    one = e.like(x, 1.0)
+    if e.target.fma or x.type == "float":
+        y = e.fma(e.fneg(x), x, one)
+    else:
+        y = e.fmul(e.fsub(one, x), e.fadd(one, x))
+    w = e.fneg(log(e, y))
+    suffix = SUFFIX[x.type]
+    edge = {"float": 5.0, "double": 5.5}[x.type]
+    central = _times_fitted(e, x, w, 1.0, f"erf_inv_central_{suffix}")
 
     def outside():
-        r = e.fmul(tail(), x)
-        end = e.fcmp("oeq", e.fabs(x), e.like(x, 1.0))
+        if x.type == "float":
+            r = _times_fitted(e, x, w, 10.0, "erf_inv_tail_f32")
+        else:
+            near = _times_fitted(e, x, w, 10.0, "erf_inv_middle_f64")
+            far = _times_fitted(e, x, w, 26.0, "erf_inv_far_f64")
+            r = e.select(e.fcmp("olt", w, e.like(w, 15.0)), near, far)
+        end = e.fcmp("oeq", e.fabs(x), one)
         return e.select(end, e.fmul(x, e.like(x, INF)), r)
 
-    return e.rare_path(e.fcmp("uge", w, e.like(w, edge)), e.fmul(central, x), outside)
+    return e.rare_path(e.fcmp("uge", w, e.like(w, edge)), central, outside)

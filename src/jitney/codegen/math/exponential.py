@@ -130,13 +130,27 @@ def logistic(e, x):
     return e.fma(e.fneg(e.fmul(quotient, error)), reciprocal, quotient)
 
 
-def exp_of_sum(e, high, low, factor=None):
-    """exp(high + low) (times a factor of moderate size), `low` at most an ulp of `high`."""
+def _exp_fraction_of_sum(e, high, low):
+    """(n, r, tail): exp(high + low) = 2^n (1 + r + tail), `low` at most an ulp of `high`."""
     n, _, r = reduce_exponent(e, high)
     r, low = fast_two_sum(e, r, low)
     q = polynomial(e, r, f"exp_{SUFFIX[high.type]}")
-    tail = e.fma(q, e.fmul(r, r), low)
+    return n, r, e.fma(q, e.fmul(r, r), low)
+
+
+def exp_of_sum(e, high, low, factor=None):
+    """exp(high + low) (times a factor of moderate size), `low` at most an ulp of `high`."""
+    n, r, tail = _exp_fraction_of_sum(e, high, low)
     p = e.fadd(e.fadd(r, tail), e.like(r, 1.0))
     if factor is not None:
         p = e.fmul(p, factor)
     return scale_by_power(e, p, n)
+
+
+def exp_of_sum_times(e, high, low, factor):
+    """As `exp_of_sum`, the factor in two parts: good to little more than half an ulp."""
+    n, r, tail = _exp_fraction_of_sum(e, high, low)
+    p, error = fast_two_sum(e, e.like(r, 1.0), r)
+    p, p_low = fast_two_sum(e, p, e.fadd(error, tail))
+    low = e.muladd(p, factor[1], e.fmul(p_low, factor[0]))
+    return scale_by_power(e, e.fma(p, factor[0], low), n)

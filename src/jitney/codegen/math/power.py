@@ -71,7 +71,7 @@ def _power_float(e, x, y):
     return e.fptrunc(scaled, "float")
 
 
-def _log_two_parts(e, x):
+def log_two_parts(e, x):
     """(high, low): log x with about 65 good bits, for x > 0 finite."""
     m, k = _split_positive(e, x, may_be_denormal=True)
     one = e.like(x, 1.0)
@@ -105,7 +105,7 @@ def _log_two_parts(e, x):
 
 def _power_double(e, x, y):
     """x^y for doubles x > 0 and finite y."""
-    high, low = _log_two_parts(e, x)
+    high, low = log_two_parts(e, x)
     y = e.clamp_fast(-(2.0**64), y, 2.0**64)
     p, p_low = two_product(e, high, y)
     p_low = e.fma(low, y, p_low)
