@@ -92,6 +92,8 @@ def test_devices_and_sizes():
         jitney.pmap(lambda x: x, devices=chosen)(A)
     with pytest.raises(ValueError, match=r"number of devices, 8.*jax\.vmap"):
         jitney.pmap(lambda x: x)(np.zeros(9))
+    with pytest.raises(ValueError, match="at least one element"):
+        jitney.pmap(lambda x: x)(np.zeros((0, 2)))
     with pytest.raises(ValueError, match="axis_size 3"):
         jitney.pmap(lambda x: x, axis_size=3)(A)
     with pytest.raises(ValueError, match="inconsistent sizes"):

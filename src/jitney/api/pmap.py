@@ -130,6 +130,9 @@ class _PerDevice:
             raise ValueError("pmap got inconsistent sizes for array axes to be mapped: "
                              + "; ".join(shown))
         size = found.pop()
+        if size == 0:
+            raise ValueError("pmap maps axes of at least one element, one for each device, but an "
+                             "argument has the size 0 there")
         if self.axis_size is not None and self.axis_size != size:
             raise ValueError(f"Specified axis_size {self.axis_size} doesn't match received "
                              f"axis_size {size}.")
