@@ -113,3 +113,27 @@ def test_plain_arrays_stay_quick():
     for _ in range(3):
         f(jnp.ones(3))
     assert f.misses == misses
+
+
+def test_compiled_programs(grid):
+    s, t = NamedSharding(grid, P("x")), NamedSharding(grid, P(None, "y"))
+    compiled = jitney.jit(lambda a, b: (a + 1, b * 2), in_shardings=(s, None),
+                          out_shardings=(None, t)).lower(A, A).compile()
+    assert compiled.input_shardings[0][0] == s and compiled.output_shardings == (s, t)
+    first, second = compiled(A, A)
+    assert first.sharding == s and second.sharding == t
+    plain = jitney.jit(jnp.sin).lower(A).compile()
+    assert plain.output_shardings == SingleDeviceSharding(jitney.devices()[0])
+    assert plain(jitney.device_put(A, s)).sharding == s
+
+
+def test_default_device():
+    third = jitney.devices()[3]
+    with jitney.default_device(third):
+        x, y = jnp.ones(3) + 1, jnp.asarray(np.ones(3))
+        assert x.devices() == y.devices() == {third} and not x.committed
+    assert jnp.ones(3).devices() == {jitney.devices()[0]}
+    other = jitney.device_put(jnp.ones(3), jitney.devices()[5])
+    assert (x + other).device is jitney.devices()[5]
+    with jitney.default_device("gpu"), pytest.raises((ValueError, RuntimeError)):
+        jnp.sin(jnp.ones(3))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from jitney import _native
-from jitney.api.placed import put, shard_data, sharding_of
+from jitney.api.placed import committed, put, shard_data, sharding_of
 from jitney.base import dtypes
 from jitney.core.trace import Tracer
 from jitney.placement.devices import CpuDevice
@@ -114,10 +114,6 @@ def _to_device(x: Any, device: Any, *, stream: Any = None) -> Any:
     return put(x, as_sharding(device, "to_device"))
 
 
-def _committed(x: Any) -> bool:
-    return getattr(x, "_sharding", None) is not None
-
-
 def _copy_to_host_async(x: Any) -> None:
     return None
 
@@ -125,7 +121,7 @@ def _copy_to_host_async(x: Any) -> None:
 _ATTRIBUTES = {
     "sharding": property(sharding_of), "device": property(_device),
     "devices": _devices, "to_device": _to_device,
-    "committed": property(_committed), "_committed": property(_committed),
+    "committed": property(committed), "_committed": property(committed),
     "is_fully_addressable": property(lambda x: True),
     "is_fully_replicated": property(lambda x: sharding_of(x).is_fully_replicated),
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from jitney.api.placed import constrain, placed
+from jitney.api.placed import committed, constrain, placed
 from jitney.base.pytree import broadcast_prefix, prefix_errors
 from jitney.core.avals import Array, get_aval, to_array
 from jitney.core.trace import Tracer
@@ -36,12 +36,25 @@ class JitShardings:
         """The flat arguments where they should be."""
         if self.inside is None:
             return list(leaves)
-        args, kwargs = in_tree.unflatten(list(range(len(leaves))))
+        wanted = self.of_inputs(in_tree)
+        return [self._input(x, s, name) for x, s, name in zip(leaves, wanted, names, strict=True)]
+
+    def of_inputs(self, in_tree: Any) -> list[Sharding | None]:
+        """What each flat argument was told; None: nothing."""
+        if self.inside is None:
+            return [None] * in_tree.num_leaves
+        args, kwargs = in_tree.unflatten(list(range(in_tree.num_leaves)))
         if kwargs:
             raise ValueError("jit does not support kwargs when in_shardings is specified; pass the "
                              f"arguments by position. Got the keywords {sorted(kwargs)}")
-        wanted = _spread(self.inside, tuple(args), "in_shardings")
-        return [self._input(x, s, name) for x, s, name in zip(leaves, wanted, names, strict=True)]
+        return _spread(self.inside, tuple(args), "in_shardings")
+
+    def of_results(self, out_tree: Any) -> list[Sharding | None]:
+        """What each flat result was told; None: nothing."""
+        if self.outside is None:
+            return [None] * out_tree.num_leaves
+        return _spread(self.outside, out_tree.unflatten(list(range(out_tree.num_leaves))),
+                       "out_shardings")
 
     def _input(self, x: Any, sharding: Sharding | None, name: str) -> Any:
         if sharding is None:
@@ -49,7 +62,7 @@ class JitShardings:
         check_fits("jit arguments", sharding, get_aval(x))
         if isinstance(x, Tracer):
             return constrain(x, sharding, "jit arguments")
-        now = x._sharding if type(x) is Array else None
+        now = x._sharding if type(x) is Array and committed(x) else None
         if now is not None and not now.is_equivalent_to(sharding, get_aval(x).ndim):
             raise ValueError(
                 "Sharding passed to jit does not match the sharding on the respective arg. Got jit "
@@ -62,9 +75,7 @@ class JitShardings:
         """The flat results where they should be."""
         if self.outside is None:
             return list(outs)
-        wanted = _spread(self.outside, out_tree.unflatten(list(range(len(outs)))),
-                         "out_shardings")
-        return [self._output(x, s) for x, s in zip(outs, wanted, strict=True)]
+        return [self._output(x, s) for x, s in zip(outs, self.of_results(out_tree), strict=True)]
 
     def _output(self, x: Any, sharding: Sharding | None) -> Any:
         if sharding is None:

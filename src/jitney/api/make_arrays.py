@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from jitney import _native
-from jitney.api.placed import as_array, placed, put
+from jitney.api.placed import as_array, new_place, placed, put
 from jitney.base import dtypes
 from jitney.base.pytree import broadcast_prefix, tree_flatten, tree_map
 from jitney.core import avals
@@ -70,6 +70,8 @@ def _put(x: Any, place: Any, donated: bool, may_alias: bool | None) -> Any:
     out = as_array(x)
     if sharding is not None:
         out = put(out, sharding)
+    elif not isinstance(x, Array):
+        out = placed(out, new_place())
     if may_alias is False and isinstance(x, Array):
         fresh = avals.to_array(np.array(_native.numpy_view(out)), out.aval)
         out = _native.array_with_sharding(fresh, out._sharding)

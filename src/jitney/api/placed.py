@@ -18,21 +18,49 @@ import numpy as np
 
 from jitney import _native
 from jitney.api.propagation import places, result_shardings
+from jitney.base import config
 from jitney.core import avals
 from jitney.core.avals import Array, get_aval
 from jitney.core.jaxpr import ClosedJaxpr
 from jitney.core.trace import Tracer
 from jitney.lax.placing import check_fits, device_put_p, sharding_constraint_p
-from jitney.placement.devices import cpu_devices, default_cpu_device
+from jitney.placement.devices import CpuDevice, cpu_devices, default_cpu_device
 from jitney.placement.shardings import Sharding, SingleDeviceSharding
 
-_DEFAULT = SingleDeviceSharding(default_cpu_device())
+DEFAULT = SingleDeviceSharding(default_cpu_device())
+
+
+class Uncommitted(SingleDeviceSharding):
+    """On the device of `jax.default_device(...)`, without having been placed there."""
+
+
+def new_place() -> Sharding | None:
+    """Where results of programs without places go: None is the first device."""
+    device = config.default_device.value
+    if device is None or device is default_cpu_device() or device == "cpu":
+        return None
+    if not isinstance(device, CpuDevice):
+        raise ValueError(f"jax_default_device takes a device of jax.devices(), not {device!r}")
+    return Uncommitted(device)
+
+
+def on_new_place(x: Any) -> Any:
+    """A new array on the device of `jax.default_device(...)`; tracers and placed arrays as is."""
+    if config.default_device.value is None or type(x) is not Array or x._sharding is not None:
+        return x
+    return placed(x, new_place())
+
+
+def committed(x: Any) -> bool:
+    """Whether an array was placed where it is (it is then used with others there only)."""
+    sharding = getattr(x, "_sharding", None)
+    return sharding is not None and type(sharding) is not Uncommitted
 
 
 def sharding_of(x: Any) -> Sharding:
     """The sharding of an array; that of the default device if nobody has placed it."""
     found = getattr(x, "_sharding", None)
-    return _DEFAULT if found is None else found
+    return DEFAULT if found is None else found
 
 
 def placed(x: Any, sharding: Sharding | None) -> Any:
@@ -40,7 +68,7 @@ def placed(x: Any, sharding: Sharding | None) -> Any:
 
     With one device there is nothing to tell apart from the default, so such arrays stay plain.
     """
-    if sharding == _DEFAULT and len(cpu_devices()) == 1:
+    if sharding == DEFAULT and len(cpu_devices()) == 1:
         sharding = None
     if x._sharding is sharding:
         return x
@@ -98,7 +126,9 @@ def _extended_part(x: Array, index: tuple) -> Array:
 
 
 def any_placed(leaves: Sequence) -> bool:
-    """Whether some argument has a sharding."""
+    """Whether some argument has a sharding, or results are to have one."""
+    if config.default_device.value is not None and new_place() is not None:
+        return True
     for leaf in leaves:
         if type(leaf) is Array and leaf._sharding is not None:
             return True
@@ -106,16 +136,23 @@ def any_placed(leaves: Sequence) -> bool:
 
 
 def given_shardings(leaves: Sequence) -> tuple:
-    return tuple([leaf._sharding if type(leaf) is Array else None for leaf in leaves])
+    """The shardings of arguments that were placed where they are; None for others."""
+    return tuple([leaf._sharding if type(leaf) is Array and committed(leaf) else None
+                  for leaf in leaves])
+
+
+def has_places(closed: ClosedJaxpr, leaves: Sequence) -> bool:
+    """Whether the results of a call get shardings."""
+    return any_placed(leaves) or program_places(closed)
 
 
 def check_devices(leaves: Sequence, names: Callable[[], Sequence[str]], function: str) -> None:
     """ValueError unless all placed arguments are on the same devices."""
     first: tuple | None = None
     for i, leaf in enumerate(leaves):
-        sharding = leaf._sharding if type(leaf) is Array else None
-        if sharding is None:
+        if type(leaf) is not Array or not committed(leaf):
             continue
+        sharding = leaf._sharding
         devices = sharding._devices()
         if first is None:
             first = (i, devices)
@@ -142,11 +179,18 @@ def program_places(closed: ClosedJaxpr) -> bool:
 
 def place_results(closed: ClosedJaxpr, given: tuple, outs: Sequence) -> list:
     """The results of a program with the shardings that follow from those of its inputs."""
+    new = new_place()
+    return [placed(x, new if s is None else s)
+            for x, s in zip(outs, shardings_of_results(closed, given), strict=True)]
+
+
+def shardings_of_results(closed: ClosedJaxpr, given: tuple) -> list[Sharding | None]:
+    """The shardings of a program's results (None: placed nowhere) from those of its inputs."""
     memo = _memo.setdefault(closed, {})
-    shardings = memo.get(given)
-    if shardings is None:
-        shardings = memo[given] = result_shardings(closed.jaxpr, given)
-    return [placed(x, s) for x, s in zip(outs, shardings, strict=True)]
+    found = memo.get(given)
+    if found is None:
+        found = memo[given] = result_shardings(closed.jaxpr, given)
+    return found
 
 
 def constrain(x: Any, sharding: Sharding | None, what: str) -> Any:
@@ -159,6 +203,7 @@ def constrain(x: Any, sharding: Sharding | None, what: str) -> Any:
 
 
 __all__ = [
-    "any_placed", "as_array", "check_devices", "constrain", "given_shardings", "place_results",
-    "placed", "program_places", "put", "shard_data", "sharding_fits", "sharding_of",
+    "DEFAULT", "any_placed", "as_array", "check_devices", "committed", "constrain",
+    "given_shardings", "has_places", "new_place", "on_new_place", "place_results", "placed",
+    "program_places", "put", "shard_data", "sharding_fits", "sharding_of", "shardings_of_results",
 ]

@@ -14,8 +14,8 @@ import importlib.util
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from jitney.api import placed
 from jitney.api.compile import Runnable
-from jitney.api.devices import SingleDeviceSharding, cpu_device
 from jitney.api.jit_options import check_compiler_options
 from jitney.api.shapes import ShapeDtypeStruct, struct_of
 from jitney.api.tracing import Call, find_avals, input_names_of, read_call
@@ -209,13 +209,24 @@ class Compiled(_Stage):
 
     @property
     def input_shardings(self) -> Any:
-        sharding = SingleDeviceSharding(cpu_device())
-        return self.in_tree.unflatten([sharding] * len(self._call.avals))
+        """Where arguments are expected: as `in_shardings` say, or as those traced with."""
+        return self.in_tree.unflatten([s or placed.DEFAULT for s in self._given()])
 
     @property
     def output_shardings(self) -> Any:
-        sharding = SingleDeviceSharding(cpu_device())
-        return self.out_tree.unflatten([sharding] * len(self._traced.jaxpr.out_avals))
+        """Where results are."""
+        found = placed.shardings_of_results(self._traced.jaxpr, self._given())
+        asked = self._jitted._shardings
+        if asked is not None:
+            found = [a or s for a, s in zip(asked.of_results(self.out_tree), found)]
+        return self.out_tree.unflatten([s or placed.DEFAULT for s in found])
+
+    def _given(self) -> tuple:
+        given = placed.given_shardings(self._call.leaves)
+        asked = self._jitted._shardings
+        if asked is None:
+            return given
+        return tuple([a or s for a, s in zip(asked.of_inputs(self.in_tree), given)])
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run; TypeError when the arguments are not those it was compiled for."""
@@ -228,7 +239,14 @@ class Compiled(_Stage):
         self._check_types(call)
         if any(hasattr(leaf, "_trace") for leaf in call.leaves):
             return jitted(*args, **kwargs)           # under a trace: an ordinary jitted call
+        asked, jaxpr = jitted._shardings, self._traced.jaxpr
+        if asked is not None:
+            call.leaves = asked.place_inputs(call.leaves, self.in_tree, self._names())
         outs = self._runnable.run(call.leaves, self._call.avals)
+        if asked is not None or placed.has_places(jaxpr, call.leaves):
+            outs = placed.place_results(jaxpr, placed.given_shardings(call.leaves), outs)
+        if asked is not None:
+            outs = asked.place_results(outs, self.out_tree)
         return self.out_tree.unflatten(outs)
 
     call = __call__

@@ -17,6 +17,7 @@ import numpy as np
 from jitney import _native, lax
 from jitney.api.devices import device_put
 from jitney.api.jit import JitFunction
+from jitney.api.placed import on_new_place
 from jitney.base import dtypes
 from jitney.core import avals
 from jitney.core.trace import Tracer
@@ -72,7 +73,7 @@ def placed(name: str, x: Any, device: Any, out_sharding: Any = None) -> Any:
     At most one of the two may be given: a device or a sharding, and a layout of the result.
     """
     if device is None and out_sharding is None:
-        return x
+        return on_new_place(x)
     if device is not None and out_sharding is not None:
         raise ValueError("Only one of `device` or `out_sharding` can be set. Got "
                          f"device={device!r} and out_sharding={out_sharding!r}")

@@ -32,7 +32,7 @@ ROWS = (
     ("special functions, statistics", "scipy.special scipy.stats"),
     ("StableHLO text of programs", "stablehlo.module_text"),
     ("export and reload of programs", "export"),
-    ("several devices, GPUs", "pmap shard_map"),
+    ("several CPU devices", "pmap shard_map make_mesh sharding.NamedSharding"),
 )  # fmt: skip
 
 
