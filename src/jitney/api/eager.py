@@ -16,12 +16,14 @@ from jitney import _native
 from jitney.api import placed
 from jitney.api.compile import Runnable, make_runnable
 from jitney.api.jit import when_clearing
+from jitney.api.nan_location import place_in_application
 from jitney.api.propagation import PLACING
 from jitney.base import config, debug, dtypes
 from jitney.core.avals import get_aval
 from jitney.core.calls import jit_p
 from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
 from jitney.core.primitive import Primitive
+from jitney.core.staging import effects_of_application
 
 _LIMIT = 4096
 _programs: OrderedDict[tuple, Runnable] = OrderedDict()
@@ -33,7 +35,7 @@ def evaluate(primitive: Primitive, args: tuple, params: dict) -> Any:
     avals = tuple([get_aval(x) for x in args])
     outs = _runnable(primitive, avals, params).run(args, avals)
     if config.debug_nans.value or config.debug_infs.value:
-        _check(outs, primitive)
+        _check(outs, primitive, args, params)
     if primitive.name in PLACING or placed.any_placed(args):
         outs = _placed(primitive, args, avals, params, outs)
     return outs if primitive.multiple_results else outs[0]
@@ -51,7 +53,7 @@ def _one_equation(primitive: Primitive, avals: tuple, params: dict) -> ClosedJax
     outs = list(outs) if primitive.multiple_results else [outs]
     invars, outvars = [Var(a) for a in avals], [Var(a) for a in outs]
     eqn = JaxprEqn(primitive, invars, outvars, params, None,
-                   primitive.effects(avals, params))
+                   effects_of_application(primitive, avals, params))
     return ClosedJaxpr(Jaxpr((), invars, outvars, [eqn]))
 
 
@@ -82,15 +84,17 @@ def _compile(primitive: Primitive, avals: tuple, params: dict) -> Runnable:
     return make_runnable(_one_equation(primitive, avals, params), primitive.name)
 
 
-def _check(outs: list, primitive: Primitive) -> None:
+def _check(outs: list, primitive: Primitive, args: tuple, params: dict) -> None:
     for out in outs:
         if not dtypes.is_inexact(out.dtype):
             continue
         value = _native.numpy_view(out)
         if config.debug_nans.value and np.isnan(value).any():
-            raise FloatingPointError(f"invalid value (nan) encountered in {primitive.name}")
+            raise FloatingPointError(f"invalid value (nan) encountered in {primitive.name}"
+                                     + place_in_application(primitive, args, params))
         if config.debug_infs.value and np.isinf(value).any():
-            raise FloatingPointError(f"invalid value (inf) encountered in {primitive.name}")
+            raise FloatingPointError(f"invalid value (inf) encountered in {primitive.name}"
+                                     + place_in_application(primitive, args, params))
 
 
 when_clearing(_programs.clear)

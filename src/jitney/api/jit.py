@@ -28,6 +28,7 @@ from jitney.api import signature as signatures
 from jitney.api.compile import Runnable, make_runnable
 from jitney.api.jit_options import check_compiler_options, check_device, check_shardings
 from jitney.api.jit_shardings import JitShardings
+from jitney.api.nan_location import place_of_first
 from jitney.api.shapes import aval_of_argument, struct_of
 from jitney.api.tracing import Traced, find_avals, input_names_of, read_call, traced_program
 from jitney.base import config, dtypes, source
@@ -77,7 +78,7 @@ class JitFunction(_native.Jitted):
                           runnable.program, runnable.kept, runnable.hidden, traced.out_tree,
                           runnable.donated)
         outs = runnable.run(call.leaves, call.avals)
-        _check_results(outs, traced)
+        _check_results(outs, traced, call.leaves)
         if has_places:
             outs = placed.place_results(traced.jaxpr, given, outs)
             if self._shardings is not None:
@@ -315,7 +316,7 @@ def _checked_mode() -> bool:
     return config.debug_nans.value or config.debug_infs.value or config.no_execution.value
 
 
-def _check_results(outs: list, traced: Traced) -> None:
+def _check_results(outs: list, traced: Traced, leaves: list) -> None:
     if not (config.debug_nans.value or config.debug_infs.value):
         return
     for out in outs:
@@ -323,9 +324,11 @@ def _check_results(outs: list, traced: Traced) -> None:
             continue
         value = _native.numpy_view(out)
         if config.debug_nans.value and np.isnan(value).any():
-            raise FloatingPointError(f"invalid value (nan) encountered in {traced.name}")
+            raise FloatingPointError(f"invalid value (nan) encountered in {traced.name}"
+                                     + place_of_first(traced.jaxpr, leaves))
         if config.debug_infs.value and np.isinf(value).any():
-            raise FloatingPointError(f"invalid value (inf) encountered in {traced.name}")
+            raise FloatingPointError(f"invalid value (inf) encountered in {traced.name}"
+                                     + place_of_first(traced.jaxpr, leaves))
 
 
 def _shorten(error: BaseException) -> None:
