@@ -19,12 +19,14 @@ from jitney.api.jit import when_clearing
 from jitney.api.nan_location import place_in_application
 from jitney.api.propagation import PLACING
 from jitney.base import config, debug, dtypes
+from jitney.base.lazy import lazy_module
 from jitney.core.avals import get_aval
 from jitney.core.calls import jit_p
 from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
 from jitney.core.primitive import Primitive
 from jitney.core.staging import effects_of_application
 
+_reuse_kernel = lazy_module("jitney.fuse.reuse_kernel")
 _LIMIT = 4096
 _programs: OrderedDict[tuple, Runnable] = OrderedDict()
 _of_closed: weakref.WeakKeyDictionary[ClosedJaxpr, Runnable] = weakref.WeakKeyDictionary()
@@ -99,3 +101,4 @@ def _check(outs: list, primitive: Primitive, args: tuple, params: dict) -> None:
 
 when_clearing(_programs.clear)
 when_clearing(_of_closed.clear)
+when_clearing(lambda: _reuse_kernel.forget())

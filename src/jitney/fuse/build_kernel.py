@@ -196,14 +196,15 @@ class KernelBuilder:
         found = self.memo.get(key)
         if found is not None:
             return found
-        if is_elementwise(node) and not self._is_stored(node, index):
+        if is_elementwise(node) and not self.is_stored(node):
             expr = self._elementwise(node, index, mask)
         else:
             expr = self._other(node, index, mask)
         self.memo[key] = expr
         return expr
 
-    def _is_stored(self, node, index) -> bool:
+    def is_stored(self, node) -> bool:
+        """Whether a node is read from a buffer rather than computed here."""
         if node.id in self.roots:
             return False  # its buffer is being written by this very kernel
         return self.partition.view_of(node) is not None or self.partition.is_forced(node)
@@ -219,7 +220,7 @@ class KernelBuilder:
             seen.add(current.id)
             order.append(current)
             for a in current.args:
-                if is_elementwise(a) and not self._is_stored(a, index):
+                if is_elementwise(a) and not self.is_stored(a):
                     stack.append(a)
         order.sort(key=lambda n: n.id)
         if len(order) > MAX_CHAIN:

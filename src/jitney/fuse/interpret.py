@@ -10,19 +10,21 @@ import numpy as np
 
 from ..ir import scalar_ops
 from ..ir.types import DTYPE_OF_CODE
-from .kernel import Kernel
+from .kernel import SlottedKernel
 
 
-def interpret_kernel(kernel: Kernel, used, buffers) -> None:
+def interpret_kernel(slotted: SlottedKernel, used, buffers) -> None:
     """Runs a kernel on flat arrays, in place."""
+    kernel = slotted.kernel
     for row in itertools.product(*[range(lo.extent) for lo in kernel.rows]):
         bound = dict(zip([lo.variable for lo in kernel.rows], row, strict=True))
-        _Row(kernel, used, buffers).run(bound)
+        _Row(slotted, used, buffers).run(bound)
 
 
 class _Row:
-    def __init__(self, kernel, used, buffers):
-        self.kernel, self.used, self.buffers = kernel, used, buffers
+    def __init__(self, slotted, used, buffers):
+        self.slotted, self.used, self.buffers = slotted, used, buffers
+        self.kernel = kernel = slotted.kernel
         self.results: dict = {}
         self.saved = [np.zeros(n + 1, DTYPE_OF_CODE[code]) for code, n in kernel.saved]
 
@@ -129,7 +131,10 @@ class _Row:
     def _expression(self, x, values, bound):
         dtype = DTYPE_OF_CODE[x.dtype]
         if x.op in ("const", "param"):
-            bits = x.attrs[0] & ((1 << (8 * dtype.itemsize)) - 1)
+            bits = x.attrs[0]
+            if x.op == "param":  # its own number is that of the first program with this kernel
+                bits = self.slotted.values[int(self.slotted.params[x.id][1:])]
+            bits &= (1 << (8 * dtype.itemsize)) - 1
             return np.asarray(bits, f"u{dtype.itemsize}").view(dtype)[()]
         if x.op == "carry":
             return self.carried[x.attrs[0]]

@@ -228,7 +228,7 @@ def number_slots(kernel: Kernel, used: list[Expr]) -> SlottedKernel:
         elif op == "param":
             slot = params.get(expr.id)
             if slot is None:
-                slot = params[expr.id] = slots.new(_signed(expr.attrs[0]))
+                slot = params[expr.id] = slots.new(signed(expr.attrs[0]))
             text = slot
         elif expr.attrs:
             text = ",".join(map(str, expr.attrs))
@@ -261,7 +261,7 @@ def number_slots(kernel: Kernel, used: list[Expr]) -> SlottedKernel:
     )  # fmt: skip
 
 
-def _signed(bits: int) -> int:
+def signed(bits: int) -> int:
     """A 64-bit pattern as the int64 that has it."""
     return bits - (1 << 64) if bits >> 63 else bits
 

@@ -25,6 +25,7 @@ from .buffers import Buffer, CopyStep, Item, KernelStep, View, whole
 from .build_kernel import KernelBuilder, NeedRows, finish_kernel, is_elementwise
 from .contract import contract_products
 from .kernel import Store, live_expressions, number_slots
+from .reuse_kernel import Recorder, describe, remember, reuse
 from .schedule import schedule_kernel
 
 SPLIT_SIZE = 32768  # reductions of at least this many elements and few rows are split
@@ -129,21 +130,8 @@ class Partition:
             return self.table.intern("broadcast", node.args, tuple(shape), node.dtype, ((),))
         return self.table.intern("reshape", (node,), tuple(shape), node.dtype)
 
-    def is_forced(self, node: Node) -> bool:
-        if node.id in self.forced:
-            self.request(node)
-            return True
-        return False
-
-    def must_store(self, node: Node, builder) -> bool:
-        """Whether a reduction is to be kept in a buffer (rule 4)."""
-        if node.id in self.forced and node.id not in builder.roots:
-            return True
-        self.note_computed(node, builder)
-        return False
-
-    def note_computed(self, node: Node, builder) -> None:
-        self.computed.setdefault(node.id, set()).add(builder.root_key)
+    def note_computed(self, node: Node, root: int) -> None:
+        self.computed.setdefault(node.id, set()).add(root)
         self.node_of[node.id] = node
 
     def note_place(self, node: Node, root: int, index, cost: int) -> None:
@@ -301,21 +289,36 @@ class Partition:
 
     def emit_kernel(self, roots, item: Item, position=None) -> None:
         """Adds a fused kernel. `position(builder, view, index)` overrides where results go."""
+        described = None
         if position is None:
             roots = [_strip_reshape(self, node, view) for node, view in roots]
+            described = describe(self, roots[0][0], roots[0][1]) if len(roots) == 1 else None
+        step = reuse(self, described, roots[0][1]) if described is not None else None
+        if step is None:
+            step = self._write_kernel(roots, position, described)
+        item.add(step)
+
+    def _write_kernel(self, roots, position, described) -> KernelStep:
         rows = None
+        notes: dict = {}
         for _ in range(2):
             journal = len(self.buffers), len(self.pending), dict(self.views)
-            builder = KernelBuilder(self, roots, rows)
+            recorder = Recorder(self, described, notes)
+            builder = KernelBuilder(recorder, roots, rows)
             try:
                 stores = self._stores(builder, roots, position)
                 break
             except NeedRows as need:
-                rows = need.positions
+                rows, notes = need.positions, recorder.notes()
                 del self.buffers[journal[0] :]
                 del self.pending[journal[1] :]
                 self.views = journal[2]
-        self._add_kernel(builder, stores, roots, item)
+        kernel = finish_kernel(builder, stores, roots[0][0].op)
+        step = self._step_of(kernel, builder)
+        if described is not None:
+            modes = tuple([mode for _, mode in kernel.buffers])
+            remember(described, recorder, step, modes, roots[0][1])
+        return step
 
     def _stores(self, builder, roots, position):
         stores = []
@@ -332,8 +335,7 @@ class Partition:
             return []
         return stores
 
-    def _add_kernel(self, builder, stores, roots, item) -> None:
-        kernel = finish_kernel(builder, stores, roots[0][0].op)
+    def _step_of(self, kernel, builder) -> KernelStep:
         used = contract_products(kernel, live_expressions(kernel))
         cost = schedule_kernel(kernel, used, self.target, repeated=self.is_nested)
         slotted = number_slots(kernel, used)
@@ -341,7 +343,7 @@ class Partition:
         writes = {
             b.id for b, (_, mode) in zip(buffers, kernel.buffers, strict=True) if mode != "in"
         }
-        item.add(KernelStep(slotted, used, buffers, writes, cost))
+        return KernelStep(slotted, used, buffers, writes, cost)
 
     def result_view(self, call: Node, number: int) -> View:
         """Where result `number` of a routine lives."""
@@ -377,16 +379,24 @@ class Partition:
         """Whether two items wait for each other: one kernel for several outputs (rule 6) may need
         an output of a second one that needs an output of the first."""
         writer = {b: item for item in self.items for b in item.writes}
-        waiting = {
+        needs = {
             id(item): {id(writer[b]) for b in item.reads if b in writer} - {id(item)}
             for item in self.items
         }
-        while True:
-            free = [i for i, needs in waiting.items() if not needs & waiting.keys()]
-            if not free:
-                return bool(waiting)
-            for i in free:
-                del waiting[i]
+        readers: dict[int, list[int]] = {}
+        for reader, needed in needs.items():
+            for i in needed:
+                readers.setdefault(i, []).append(reader)
+        missing = {i: len(needed) for i, needed in needs.items()}
+        free = [i for i, count in missing.items() if not count]
+        done = 0
+        while free:
+            done += 1
+            for reader in readers.get(free.pop(), ()):
+                missing[reader] -= 1
+                if not missing[reader]:
+                    free.append(reader)
+        return done < len(missing)
 
     def ordered_items(self) -> list[Item]:
         """Items so that every buffer is written before it is read."""

@@ -7,6 +7,8 @@ source is not needed afterwards, so that updates happen in place.
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from .buffers import Buffer, CopyStep, KernelStep
 
 ALIGNMENT = 64
@@ -163,17 +165,17 @@ def _temporary_spans(buffers, items, storage):
 
 def _pack(temps):
     """Offsets in one workspace: first fit, largest first."""
-    placed: list[tuple[int, int, int, int]] = []
+    first, last, low, high = (np.zeros(len(temps), np.int64) for _ in range(4))
     offsets, total = {}, 0
-    for root, size, first, last in sorted(temps, key=lambda t: (-t[1], t[0])):
+    for i, (root, size, begin, end) in enumerate(sorted(temps, key=lambda t: (-t[1], t[0]))):
         size = max(ALIGNMENT, -(-size // ALIGNMENT) * ALIGNMENT)
-        busy = sorted((o, o + s) for o, s, f, la in placed if not (la < first or last < f))
+        alive = ((last[:i] >= begin) & (first[:i] <= end)).nonzero()[0]
         offset = 0
-        for low, high in busy:
-            if low - offset >= size:
+        for start, stop in sorted(zip(low[alive].tolist(), high[alive].tolist(), strict=True)):
+            if start - offset >= size:
                 break
-            offset = max(offset, high)
+            offset = max(offset, stop)
         offsets[root] = offset
-        placed.append((offset, size, first, last))
+        first[i], last[i], low[i], high[i] = begin, end, offset, offset + size
         total = max(total, offset + size)
     return offsets, total

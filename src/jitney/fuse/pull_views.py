@@ -4,8 +4,10 @@ One rule per operation, registered in `build_kernel.PULL_RULES`; each gets the b
 the index of the wanted element and the mask under which it is wanted, and returns an expression.
 """
 
+import functools
 import math
 
+from ..graph.graph import literal_value
 from ..ir.types import kind_of
 from . import affine as af
 from .build_kernel import is_elementwise, pull_rule
@@ -17,19 +19,21 @@ MAX_SELECTS = 4  # parts of a concatenation that are joined by selects
 _STRUCTURAL_FLOATS = {0.0, 1.0, -1.0, 2.0, 0.5}
 
 
+@functools.lru_cache(maxsize=4096)
+def is_structural(bits: int, code: str) -> bool:
+    """Whether a literal stays in the code."""
+    kind = kind_of(code)
+    if kind == "f":
+        value = float(literal_value(bits, code))
+        return value in _STRUCTURAL_FLOATS or value != value or math.isinf(value)
+    return kind == "b" or int(literal_value(bits, code)) in range(-64, 65)
+
+
 @pull_rule("lit")
 def pull_lit(builder, node, index, mask):
     bits, code = node.attrs[0], node.dtype
-    kind = kind_of(code)
-    if kind == "f":
-        from_bits = builder.partition.literal_value(bits, code)
-        value = float(from_bits)
-        structural = value in _STRUCTURAL_FLOATS or value != value or math.isinf(value)
-    elif kind == "b":
-        structural = True
-    else:
-        structural = int(builder.partition.literal_value(bits, code)) in range(-64, 65)
-    return builder.make("const" if structural else "param", (), code, (bits,), cost=0)
+    op = "const" if is_structural(bits, code) else "param"
+    return builder.make(op, (), code, (bits,), cost=0)
 
 
 @pull_rule("broadcast")
@@ -212,7 +216,7 @@ def pull_reshape(builder, node, index, mask):
     inner = reshaped_index(builder, index, operand.shape, node.shape)
     if inner is not None:
         return builder.value(operand, inner, mask)
-    if is_elementwise(operand) and builder.partition.view_of(operand) is None:
+    if is_elementwise(operand) and not builder.is_stored(operand):
         # reshape(f(x, y)) = f(reshape x, reshape y): the reshapes reach the buffers, where they
         # are free
         args = tuple([builder.partition.reshape(a, node.shape) for a in operand.args])

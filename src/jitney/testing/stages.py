@@ -109,9 +109,7 @@ def run_kernels(graph, table, inputs):
     for item in partition.ordered_items():
         for step in item.steps:
             if isinstance(step, KernelStep):
-                interpret_kernel(
-                    step.slotted.kernel, step.used, [memory[b.id] for b in step.buffers]
-                )
+                interpret_kernel(step.slotted, step.used, [memory[b.id] for b in step.buffers])
             elif isinstance(step, CopyStep):
                 _copy(step, memory)
             else:

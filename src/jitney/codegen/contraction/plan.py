@@ -12,6 +12,8 @@ Invariant: the blocks along k depend on k alone, so results do not depend on thr
 Thresholds are sizes of caches or were measured (see the comment at each).
 """
 
+import functools
+
 from ...ir.types import kind_of, nbytes_of
 from .elements import elements_of
 from .shape import ContractionKernel, ContractionPlan, ContractionShape, ContractionStep, Epilogue
@@ -32,6 +34,7 @@ LARGE_MATRIX = 128 << 10  # below this the tile reads a matrix fast enough for s
 SUMS_BYTES = 64 << 10
 
 
+@functools.lru_cache(maxsize=1024)
 def plan_contraction(
     shape: ContractionShape, target, num_threads_hint: int = 1, epilogue: Epilogue | None = None
 ) -> ContractionPlan:

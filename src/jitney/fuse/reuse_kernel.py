@@ -1,0 +1,245 @@
+"""Kernels written once for all roots whose surroundings look the same.
+
+In: a root, the view it is stored in, and the partition. Out: the kernel step of a root met before
+that looked the same, with what writing it had asked of the partition asked again for this root; or
+nothing, and then a recorder for what writing the kernel asks.
+
+What a `KernelBuilder` does depends on the nodes between the root and those that live in buffers (or
+will, whatever happens), on which nodes of these are the same, and on the order they were made in.
+`describe` writes exactly that down. The layers of a network, the rounds of one partition and
+programs compiled one after another share most of their kernels: a 12-layer transformer's gradient
+has 296 kernels of 60 kinds.
+Invariant: a step found here is the step the builder would have written.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import OrderedDict
+from typing import Any, NamedTuple
+
+from ..graph.graph import literal_value
+from ..ir.node import Node
+from ..ir.types import kind_of
+from .buffers import KernelStep, View
+from .build_kernel import PULL_RULES, is_elementwise
+from .kernel import signed
+from .pull_views import is_structural
+
+LIMIT = 2048  # kernels remembered
+MAX_NODES = 300  # larger surroundings are not worth the comparison
+OUT = -1  # stands for the buffer the root is stored in
+
+_known: OrderedDict[tuple, Template] = OrderedDict()
+
+
+class Description(NamedTuple):
+    """A hashable account of a root's surroundings, the nodes it numbers, and the literals that are
+    parameters of its kernel ((type, bits), in order of appearance: only which are equal counts)."""
+
+    key: tuple
+    nodes: list[Node]
+    literals: list[tuple]
+
+
+class Template(NamedTuple):
+    """A kernel without its buffers: `places` number the nodes whose buffers it uses."""
+
+    log: list[tuple]
+    slotted: Any
+    used: Any
+    places: tuple[int, ...]
+    modes: tuple[str, ...]
+    cost: float
+    literals: list[tuple[int, int]]  # (slot, number of the literal)
+
+
+def describe(partition: Any, root: Node, out: View) -> Description | None:
+    """None if there is too much to describe."""
+    numbers, nodes = {root.id: 0}, [root]
+    rows: list[tuple] = []
+    buffers = {out.buffer.id: 0}
+    forced, literals = partition.forced, []
+    for node in nodes:  # grows meanwhile
+        view = partition.view_of(node) if node is not root else None
+        if view is not None:
+            buffer = buffers.setdefault(view.buffer.id, len(buffers))
+            rows.append((node.op, node.dtype, node.shape, buffer, view.buffer.size, view.strides,
+                         view.offset, view.shape))  # fmt: skip
+        elif node is not root and node.id in forced:
+            rows.append((node.op, node.dtype, node.shape, "forced"))
+        elif node.op == "lit" and not partition.is_nested and _is_parameter(node):
+            literal = node.dtype, node.attrs[0]
+            if literal not in literals:
+                literals.append(literal)
+            rows.append(("parameter", node.dtype, node.shape, literals.index(literal)))
+        elif node.op not in PULL_RULES and not is_elementwise(node):
+            rows.append((node.op, node.dtype, node.shape))
+        else:
+            refs = []
+            for a in node.args:
+                number = numbers.get(a.id)
+                if number is None:
+                    number = numbers[a.id] = len(nodes)
+                    nodes.append(a)
+                refs.append(number)
+            if len(nodes) > MAX_NODES:
+                return None
+            rows.append((node.op, node.dtype, node.shape, node.attrs, *refs))
+    order = tuple(sorted(range(len(nodes)), key=lambda i: nodes[i].id))
+    where = (out.buffer.code, out.buffer.size, out.strides, out.offset, out.shape)
+    options = (partition.is_nested, root.id in forced, partition.target)
+    return Description((tuple(rows), order, where, options), nodes, literals)
+
+
+def _is_parameter(node: Node) -> bool:
+    return kind_of(node.dtype) == "f" and not is_structural(node.attrs[0], node.dtype)
+
+
+class Recorder:
+    """Answers a builder for the partition and notes what changes the partition."""
+
+    literal_value = staticmethod(literal_value)
+
+    def __init__(self, partition: Any, described: Description | None, notes: dict):
+        self.partition = partition
+        nodes = described.nodes if described is not None else []
+        self.numbers = {node.id: i for i, node in enumerate(nodes)}
+        self.described = self.count = len(nodes)
+        self.log: dict[tuple, None] = dict(notes)
+        self.complete = True
+        self.view_of = partition.view_of
+        self.prefers_rows = partition.prefers_rows
+        self.should_split = partition.should_split
+
+    def notes(self) -> dict:
+        """What stays when a kernel is begun again: notes, which change no buffer."""
+        return {e: None for e in self.log if e[0] in ("computed", "place")
+                and e[1] < self.described}
+
+    def _number(self, node: Node) -> int:
+        number = self.numbers.get(node.id)
+        if number is None:
+            self.complete, number = False, 0
+        return number
+
+    def request(self, node: Node) -> View:
+        self.log["request", self._number(node)] = None
+        return self.partition.request(node)
+
+    def is_forced(self, node: Node) -> bool:
+        if node.id in self.partition.forced:
+            self.request(node)
+            return True
+        return False
+
+    def must_store(self, node: Node, builder: Any) -> bool:
+        if node.id in self.partition.forced and node.id not in builder.roots:
+            return True
+        self.note_computed(node, builder)
+        return False
+
+    def note_computed(self, node: Node, builder: Any) -> None:
+        self.log["computed", self._number(node)] = None
+        self.partition.note_computed(node, builder.root_key)
+
+    def note_place(self, node: Node, root: int, index: tuple, cost: int) -> None:
+        self.log["place", self._number(node), index, cost] = None
+        self.partition.note_place(node, root, index, cost)
+
+    def split(self, node: Node) -> Node:
+        result = self.partition.split(node)
+        self._derived(result, "split", self._number(node), None)
+        return result
+
+    def reshape(self, node: Node, shape: tuple) -> Node:
+        result = self.partition.reshape(node, shape)
+        self._derived(result, "reshape", self._number(node), tuple(shape))
+        return result
+
+    def _derived(self, result: Node, *entry: Any) -> None:
+        """A node that the description does not number: numbered in the order of its making."""
+        if entry in self.log:
+            return
+        self.log[entry] = None
+        self.numbers.setdefault(result.id, self.count)
+        self.count += 1
+        if entry[0] == "reshape" and self._is_stored_otherwise(result):
+            self.complete = False
+
+    def _is_stored_otherwise(self, node: Node) -> bool:
+        return node.op != "reshape" and self.partition.view_of(node) is not None
+
+
+def remember(described: Description, recorder: Recorder, step: KernelStep, modes: tuple,
+             out: View) -> None:
+    """Keeps a step for roots to come, if everything it asked for can be asked again."""
+    if not recorder.complete:
+        return
+    partition = recorder.partition
+    places = {out.buffer.id: OUT}
+    by_id = {node.id: node for node in described.nodes}
+    for i, number in recorder.numbers.items():
+        node = by_id.get(i)
+        view = partition.views.get(i) if node is None else partition.view_of(node)
+        if view is not None:
+            places.setdefault(view.buffer.id, number)
+    if any(b.id not in places for b in step.buffers):
+        return
+    found = tuple([places[b.id] for b in step.buffers])
+    slots = _literal_slots(described, step)
+    _known[described.key] = Template(list(recorder.log), step.slotted, step.used, found, modes,
+                                     step.cost, slots)
+    while len(_known) > LIMIT:
+        _known.popitem(last=False)
+
+
+def _literal_slots(described: Description, step: KernelStep) -> list[tuple[int, int]]:
+    numbers = {literal: i for i, literal in enumerate(described.literals)}
+    found = []
+    for x in step.used:
+        if x.op == "param" and (x.dtype, x.attrs[0]) in numbers:
+            slot = int(step.slotted.params[x.id][1:])
+            found.append((slot, numbers[x.dtype, x.attrs[0]]))
+    return found
+
+
+def _with_literals(template: Template, literals: list[tuple]) -> Any:
+    """The kernel with this program's literals in its slots."""
+    if not template.literals:
+        return template.slotted
+    values = list(template.slotted.values)
+    for slot, number in template.literals:
+        values[slot] = signed(literals[number][1])
+    return dataclasses.replace(template.slotted, values=values)
+
+
+def reuse(partition: Any, described: Description, out: View) -> KernelStep | None:
+    """The step of a root described like this, if there was one."""
+    template = _known.get(described.key)
+    if template is None:
+        return None
+    nodes = list(described.nodes)
+    root = nodes[0]
+    for entry in template.log:
+        kind, node = entry[0], nodes[entry[1]]
+        if kind == "request":
+            partition.request(node)
+        elif kind == "computed":
+            partition.note_computed(node, root.id)
+        elif kind == "place":
+            partition.note_place(node, root.id, entry[2], entry[3])
+        elif kind == "split":
+            nodes.append(partition.split(node))
+        else:
+            nodes.append(partition.reshape(node, entry[2]))
+    buffers = [out.buffer if i == OUT else partition.view_of(nodes[i]).buffer
+               for i in template.places]
+    writes = {b.id for b, mode in zip(buffers, template.modes, strict=True) if mode != "in"}
+    slotted = _with_literals(template, described.literals)
+    return KernelStep(slotted, template.used, buffers, writes, template.cost)
+
+
+def forget() -> None:
+    """Drops what is remembered (`clear_caches`)."""
+    _known.clear()

@@ -1,0 +1,66 @@
+"""A kernel reused for another root is the one the builder would have written for it."""
+
+import numpy as np
+import pytest
+from random_graphs import RandomGraph
+
+import jitney
+import jitney.numpy as jnp
+from jitney.backend.host import host_target
+from jitney.fuse import partition, reuse_kernel
+from jitney.fuse.buffers import KernelStep
+
+
+def account(graph, table):
+    """Everything about the kernels of a graph, but for their order in memory."""
+    found = partition.partition_graph(graph, table, host_target())
+    steps = [s for item in found.ordered_items() for s in item.steps if isinstance(s, KernelStep)]
+    return [(s.slotted.text, s.slotted.values, [b.id for b in s.buffers], s.writes, s.cost)
+            for s in steps]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_reused_is_rewritten(seed, monkeypatch):
+    graph, table = RandomGraph(seed, size=10).build()[:2]
+    reuse_kernel.forget()
+    account(graph, table)
+    reused = account(graph, table)
+    monkeypatch.setattr(partition, "reuse", lambda *_: None)
+    assert reused == account(graph, table)
+
+
+def layers(count, factor):
+    def f(x):
+        for _ in range(count):
+            y = (x - x.mean(-1, keepdims=True)) * factor
+            x = x @ x + jnp.exp(y / (1 + y.std(-1, keepdims=True)))
+        return x.sum()
+
+    return jitney.grad(f)
+
+
+def test_equal_layers_are_written_once(monkeypatch):
+    written = []
+    builder = partition.KernelBuilder
+    monkeypatch.setattr(partition, "KernelBuilder", lambda *a: written.append(1) or builder(*a))
+    x = np.random.default_rng(0).normal(size=(32, 32)).astype(np.float32) / 32
+    counts = []
+    for depth in (4, 8, 12):
+        reuse_kernel.forget()
+        written.clear()
+        jitney.jit(layers(depth, 0.3))(x)
+        counts.append(len(written))
+    assert counts[2] - counts[1] <= 4
+
+
+def test_another_constant_needs_no_new_kernel(monkeypatch):
+    x = np.random.default_rng(0).normal(size=(32, 32)).astype(np.float32) / 32
+    jitney.jit(layers(3, 0.3))(x)
+    written = []
+    builder = partition.KernelBuilder
+    monkeypatch.setattr(partition, "KernelBuilder", lambda *a: written.append(1) or builder(*a))
+    found = jitney.jit(layers(3, 0.7))(x)
+    assert not written
+    with jitney.disable_jit():
+        want = layers(3, 0.7)(x)
+    assert np.allclose(found, want, rtol=1e-4, atol=1e-5)
