@@ -1,7 +1,8 @@
 """Loops whose state stays in registers from turn to turn.
 
 In: a stage with carried values (`Carry`). Out: one native loop: the state is loaded once, each turn
-computes the next state in scalar registers, and the last state is stored.
+computes the next state in registers (scalars, or vectors of as many independent loops as there are
+lanes), and the last state is stored.
 """
 
 from . import memory
@@ -13,9 +14,9 @@ TURNS_A_CALL = 1 << 20  # a few milliseconds: between calls the program can be i
 def emit_register_loop(k, s, stage) -> None:
     """The whole loop, with the loads before and the stores after it."""
     e = k.e
-    places = [f"%{p}" if p[0] == "s" else p for p in k.slotted.carried]
+    places = [k._place(c.position) for c in stage.carried]
     start = [
-        memory.load(e, c.dtype, f"%b{c.buffer}", memory.Place(place, None, ()), 1)
+        memory.load(e, c.dtype, f"%b{c.buffer}", place, k.lanes, _mask_of(k, place))
         for c, place in zip(stage.carried, places, strict=True)
     ]
     if stage.test is not None:
@@ -23,7 +24,12 @@ def emit_register_loop(k, s, stage) -> None:
     else:
         final = _counted_loop(k, s, stage, start)
     for c, place, value in zip(stage.carried, places, final, strict=True):
-        memory.store(e, c.dtype, f"%b{c.buffer}", memory.Place(place, None, ()), value, 1)
+        mask = _mask_of(k, place)
+        memory.store(e, c.dtype, f"%b{c.buffer}", place, value, k.lanes, mask)
+
+
+def _mask_of(k, place):
+    return k.mask if place.step is not None else None
 
 
 def _turn(k, s, stage, expressions):
@@ -32,7 +38,7 @@ def _turn(k, s, stage, expressions):
         k.values[x.id] = k._expression(x)
     for store in stage.stores:
         k._store(store)
-    return [k.values[c.next.id] for c in stage.carried]
+    return [k._as_lanes(k.values[c.next.id]) for c in stage.carried]
 
 
 def _counted_loop(k, s, stage, start):

@@ -114,6 +114,8 @@ class KernelBuilder:
 
     # ------------------------------------------------------------------ expressions
     def make(self, op, args, dtype, attrs=(), variables=frozenset(), cost=None) -> Expr:
+        if op == "select" and args[0].op == "const":
+            return args[1 if args[0].attrs[0] else 2]
         key = (op, tuple([a.id for a in args]), dtype, attrs)
         expr = self.known.get(key)
         if expr is None:
@@ -177,6 +179,10 @@ class KernelBuilder:
         return number
 
     def load(self, view, index, mask=None) -> Expr:
+        if mask is not None and mask.op == "const":
+            if not mask.attrs[0]:
+                return self.make("const", (), view.buffer.code, (0,), cost=0)
+            mask = None
         position = self.position_in(view, index)
         number = self.buffer_number(view.buffer, "in")
         args = (mask,) if mask is not None else ()
@@ -435,7 +441,7 @@ def _insert(index, axes, positions):
 
 
 _NOT_ELEMENTWISE = frozenset(
-    """input const lit broadcast reshape transpose reverse slice pad concat iota dynamic_slice
+    """input const lit empty broadcast reshape transpose reverse slice pad concat iota dynamic_slice
     dynamic_update_slice gather reduce argreduce partial dot cumulative call part scatter conv
     sort""".split()
 )

@@ -53,7 +53,8 @@ class _Row:
 
     def _register_loop(self, stage, bound) -> None:
         variable, turn = stage.loops[0].variable, 0
-        self.carried = [self.buffers[c.buffer][c.position] for c in stage.carried]
+        places = [self._index(c.position, {}, bound) for c in stage.carried]
+        self.carried = [self.buffers[c.buffer][at] for c, at in zip(stage.carried, places)]
         while True:
             here = {**bound, variable: turn}
             values = self._values(here)
@@ -67,8 +68,8 @@ class _Row:
                 self._store(store, values, here)
             self.carried = [values[c.next.id] for c in stage.carried]
             turn += 1
-        for c, value in zip(stage.carried, self.carried, strict=True):
-            self.buffers[c.buffer][c.position] = value
+        for c, at, value in zip(stage.carried, places, self.carried, strict=True):
+            self.buffers[c.buffer][at] = value
 
     def _places(self, stage, bound):
         ranges = []

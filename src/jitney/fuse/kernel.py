@@ -82,7 +82,7 @@ class Carry:
     first turn, `next` after each, written back after the last. `carry[k]` is its present value."""
 
     buffer: int
-    position: int
+    position: Affine
     dtype: str
     next: Expr
 
@@ -157,7 +157,6 @@ class SlottedKernel:
     extents: dict
     chunks: dict
     params: dict
-    carried: list[str]
 
 
 def _affine_text(slots, affines, affine, names) -> str:
@@ -188,7 +187,6 @@ def number_slots(kernel: Kernel, used: list[Expr]) -> SlottedKernel:
     extents: dict[int, str] = {}
     chunks: dict[int, str] = {}
     params: dict[int, str] = {}
-    carried: dict[tuple[int, int], str] = {}
     number: dict[int, int] = {}
     loop_names: dict[int, str] = {}
 
@@ -249,15 +247,13 @@ def number_slots(kernel: Kernel, used: list[Expr]) -> SlottedKernel:
             lines.append(f"stage {s} save {k}[{affine(position)}]=e{number[expr.id]}")
         lines += [f"stage {s} {store_text(store)}" for store in stage.stores]
         for c in stage.carried:
-            place = slots.integer(c.position)
-            carried[s, len(carried)] = place
+            place = affine(c.position)
             lines.append(f"stage {s} carry b{c.buffer}[{place}]:{c.dtype} e{number[c.next.id]}")
         if stage.test is not None:
             lines.append(f"stage {s} while e{number[stage.test.id]} flag b{stage.flag}")
     lines += [store_text(store) for store in kernel.stores]
     return SlottedKernel(
         kernel, "\n".join(lines), slots.values, affines, extents, chunks, params,
-        list(carried.values()),
     )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from ..ir.types import nbytes_of
 from .buffers import CopyStep, Item, View, whole
 from .build_kernel import is_elementwise
 from .in_place import is_whole_copy, merge_copies, readers_first, root_of, update_in_place
+from .lane_loop import build_lane_loop
 from .partition import Partition, heaviest, stored_operands
 from .plan_buffers import step_buffers
 from .register_loop import build_register_loop
@@ -118,7 +119,7 @@ def _reads_elsewhere(update, operand, starts) -> bool:
             continue
         seen.add(node.id)
         if node is operand:
-            return node.op not in ("lit", "broadcast", "iota")
+            return node.op not in ("lit", "empty", "broadcast", "iota")
         same = node.op == "dynamic_slice" and node.args[0] is operand
         if same and list(node.args[1:]) == starts and node.shape == update.shape:
             stack.extend(starts)
@@ -156,6 +157,11 @@ def _call_loop(partition, node, item: Item) -> None:
     state = [partition.result_view(node, i) for i in range(n_state)]
     for value, view in zip(node.args[len(node.args) - n_state :], state, strict=True):
         partition.emit_into(value, view, item)
+    lanes = build_lane_loop(partition, body, count, consts, own, state)
+    if lanes is not None:
+        for kernel, buffers, cost, size in lanes:
+            partition.add_kernel(kernel, buffers, item, cost, size)
+        return
     flag = partition.new_buffer("b1", 1) if test is not None else None
     small = build_register_loop(
         partition, (test, body, count), consts, own, tests, state, flag

@@ -271,7 +271,7 @@ class Partition:
 
     def emit_into(self, node: Node, view: View, item: Item) -> None:
         """Adds steps that put the value of a node (wherever it lives) into a view."""
-        if view.buffer.size == 0 or node.size == 0:
+        if view.buffer.size == 0 or node.size == 0 or node.op == "empty":
             item.writes.add(view.buffer.id)
             return
         source = self.view_of(node)
@@ -365,10 +365,10 @@ class Partition:
             and _work(self.node_of[node]) > SPLIT_SIZE
         }
 
-    def add_kernel(self, kernel, buffers, item: Item, cost: float) -> None:
+    def add_kernel(self, kernel, buffers, item: Item, cost: float, small: int = 1) -> None:
         """Adds a kernel that was written elsewhere."""
         used = contract_products(kernel, live_expressions(kernel))
-        kernel.small = 1
+        kernel.small = small
         writes = {
             b.id for b, (_, mode) in zip(buffers, kernel.buffers, strict=True) if mode != "in"
         }

@@ -32,10 +32,13 @@ def cut_pieces(kernel, cost: float, lanes: int) -> tuple[tuple[int, ...], int, i
         chunks = -(-extent // LOCAL)
     elif outer < wanted and extent >= 512:
         chunks = -(-wanted // outer)
-    chunk = extent
+    chunk, grain = extent, 256
+    if any(s.carried for s in kernel.stages):  # whole loops in lanes: a few vectors are much work
+        grain = 2 * lanes
+        chunks = min(wanted, max(1, extent // grain))
     if chunks > 1:
         chunk = -(-extent // chunks)
-        chunk = -(-chunk // 256) * 256
+        chunk = -(-chunk // grain) * grain
     chunks = -(-extent // chunk) if chunk else 1
     pieces = outer * chunks
     return (chunk, outer), pieces, max(1, -(-pieces // wanted))

@@ -135,6 +135,11 @@ def _static_part(builder, node, index, axis, mask):
     raise AssertionError("index past the end of a concatenation")
 
 
+@pull_rule("empty")
+def pull_empty(builder, node, index, mask):
+    return builder.make("const", (), node.dtype, (0,), cost=0)
+
+
 @pull_rule("iota")
 def pull_iota(builder, node, index, mask):
     position = builder.index_expr(index[node.attrs[0]])

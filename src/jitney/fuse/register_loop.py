@@ -26,7 +26,7 @@ class NotSmall(Exception):
     """The loop is not made of a few numbers."""
 
 
-class _Leaves:
+class Leaves:
     """Stands for the partition while the body is written out: constants are loaded, all else is
     computed."""
 
@@ -58,15 +58,17 @@ class _Leaves:
         return False
 
 
-class _Builder(KernelBuilder):
+class StateBuilder(KernelBuilder):
     """Pulls elements at constant places; the state's elements are `carry` expressions."""
 
-    def __init__(self, leaves):
+    def __init__(self, leaves, batch=0):
         root = SimpleNamespace(shape=(), id=-1)
         super().__init__(leaves, [(root, None)])
         self.carried: dict[int, tuple[int, tuple]] = {}
+        self.counted: dict[int, tuple] = {}
         self.counter = None
         self.turn = self.new_variable(0)
+        self.lane = (af.variable(self.new_variable(batch)),) if batch else ()
 
     def _other(self, node, index, mask):
         if len(self.exprs) > MAX_EXPRESSIONS:
@@ -76,17 +78,33 @@ class _Builder(KernelBuilder):
             return self.make("convert", (position,), node.dtype)
         if node.id in self.carried:
             return self._carry(node, index)
+        if node.id in self.counted:
+            return self._count(node)
         if node.op == "dot":
             return self.value(self._as_sum(node), index, mask)
         return super()._other(node, index, mask)
 
     def _carry(self, node, index):
         first, shape = self.carried[node.id]
+        if index[: len(self.lane)] != self.lane:
+            raise NotSmall("an element of another lane")
+        index, shape = index[len(self.lane) :], shape[len(self.lane) :]
         position = af.dot(index, af.contiguous_strides(shape))
         if position[1]:
             raise NotSmall("an element of the state at a traced position")
-        used = frozenset((self.turn,))
+        used = self.variables_of(af.variable(self.turn), *self.lane)
         return self.make("carry", (), node.dtype, (first + position[0],), used, cost=0)
+
+    def _count(self, node):
+        """A counter: its first value plus so many steps."""
+        view, step = self.counted[node.id]
+        turn = self.make("convert", (self.index_expr(af.variable(self.turn)),), node.dtype)
+        gone = self.make("mul", (turn, self.value(step, ())), node.dtype)
+        return self.make("add", (self.load(view, ()), gone), node.dtype)
+
+    def elements(self, shape):
+        """The places of a lane's elements in an array of the state."""
+        return [(*self.lane, *place) for place in _places(shape[len(self.lane) :])]
 
     def _as_sum(self, node):
         (contract_a, contract_b), (batch_a, batch_b) = node.attrs
@@ -114,7 +132,7 @@ def build_register_loop(partition, bodies, consts, own, tests, state, flag):
         return None
 
 
-def _bind(builder, leaves, body, counted, consts, captured, state, kinds):
+def bind_inputs(builder, leaves, body, counted, consts, captured, state, kinds):
     """Tells the builder what each input of a body's graph is."""
     inputs = list(body.graph.inputs)
     builder.counter = inputs.pop(0) if counted else None
@@ -128,7 +146,7 @@ def _bind(builder, leaves, body, counted, consts, captured, state, kinds):
     for node, view, kind in zip(inputs[len(consts) :], state, kinds, strict=True):
         if kind == "carry":
             builder.carried[node.id] = (first, node.shape)
-            first += node.size
+            first += math.prod(node.shape[len(builder.lane) :])
         elif kind == "same":
             leaves.views[node.id] = view
     return inputs[len(consts) :]
@@ -137,26 +155,26 @@ def _bind(builder, leaves, body, counted, consts, captured, state, kinds):
 def _build(partition, test, body, count, consts, own, tests, state, flag):
     inputs = body.graph.inputs[len(body.graph.inputs) - len(state) :]
     kinds = [
-        _kind(body.graph, old, new)
+        kind_of_state(body.graph, old, new)
         for old, new in zip(inputs, body.graph.outputs, strict=True)
     ]
     carried_size = sum(n.size for n, k in zip(inputs, kinds, strict=True) if k == "carry")
     if carried_size > MAX_STATE or carried_size == 0 or 0 in [v.buffer.size for v in state]:
         raise NotSmall("the state is large")
-    leaves = _Leaves(partition, body.table)
-    builder = _Builder(leaves)
+    leaves = Leaves(partition, body.table)
+    builder = StateBuilder(leaves)
     builder.extents[builder.turn] = max(count, 0)
-    _bind(builder, leaves, body, count >= 0, consts, own, state, kinds)
+    bind_inputs(builder, leaves, body, count >= 0, consts, own, state, kinds)
     stage = Stage([Loop(builder.turn, max(count, 0))])
     for new, view, kind in zip(body.graph.outputs, state, kinds, strict=True):
         if kind == "carry":
-            _carry_elements(builder, stage, new, view)
+            carry_elements(builder, stage, new, view)
         elif kind == "row":
-            _store_row(builder, stage, new, view)
+            store_row(builder, stage, new, view)
     if test is not None:
         leaves.table = test.table
         builder.memo = {}
-        _bind(builder, leaves, test, False, consts, tests, state, kinds)
+        bind_inputs(builder, leaves, test, False, consts, tests, state, kinds)
         stage.test = builder.value(test.graph.outputs[0], ())
         stage.flag = builder.buffer_number(flag, "out")
     kernel = Kernel(
@@ -166,11 +184,13 @@ def _build(partition, test, body, count, consts, own, tests, state, flag):
     return kernel, [partition.buffers[i] for i in builder.buffer_ids]
 
 
-def _kind(graph, old, new) -> str:
-    """same | row (only one small row is written) | carry."""
+def kind_of_state(graph, old, new, longest=MAX_ROW) -> str:
+    """same | row (only one row is written, of at most `longest` elements) | carry."""
     if old is new:
         return "same"
-    if new.op == "dynamic_update_slice" and new.args[0] is old and new.args[1].size <= MAX_ROW:
+    if new.op == "dynamic_update_slice" and new.args[0] is old and (
+        longest is None or new.args[1].size <= longest
+    ):
         uses = sum(a is old for n in graph.nodes() for a in n.args)
         traced = any(s.op != "lit" for s in new.args[2:])
         if uses == 1 and traced and graph.outputs.count(new) == 1:
@@ -188,21 +208,29 @@ def _places(shape):
         yield tuple(place[::-1])
 
 
-def _carry_elements(builder, stage, new, view) -> None:
+def carry_elements(builder, stage, new, view) -> None:
     number = builder.buffer_number(view.buffer, "inout")
-    for offset, place in enumerate(_places(new.shape)):
-        expr = builder.value(new, place)
-        stage.carried.append(Carry(number, view.offset + offset, new.dtype, expr))
+    for place in builder.elements(new.shape):
+        position = builder.position_in(view, place)
+        stage.carried.append(Carry(number, position, new.dtype, builder.value(new, place)))
 
 
-def _store_row(builder, stage, new, view) -> None:
+def store_row(builder, stage, new, view, lane_axis=None) -> None:
     update, starts = new.args[1], new.args[2:]
     number = builder.buffer_number(view.buffer, "out")
     first = [
         clamped(builder, builder.value(s, ()), n - size)
         for s, n, size in zip(starts, new.shape, update.shape, strict=True)
     ]
-    for place in _places(update.shape):
+    for place in _row_places(builder, update.shape, lane_axis):
         where = [af.add(a, b) for a, b in zip(place, first, strict=True)]
         position = builder.position_in(view, where)
         stage.stores.append(Store(number, position, builder.value(update, place)))
+
+
+def _row_places(builder, shape, lane_axis):
+    if lane_axis is None:
+        yield from _places(shape)
+        return
+    for place in _places((*shape[:lane_axis], *shape[lane_axis + 1 :])):
+        yield (*place[:lane_axis], *builder.lane, *place[lane_axis:])

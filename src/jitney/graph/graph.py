@@ -11,7 +11,7 @@ The operations (`attrs` in brackets):
     <elementwise name>                  see ELEMENTWISE
     convert bitcast                     to node.dtype: value, or bits of equal width
     broadcast[dims] reshape transpose[perm] reverse[axes] slice[starts,strides]
-    pad[low] concat[axis] iota[axis]    pad has operands (x, value); no interior padding
+    empty pad[low] concat[axis] iota[axis]    pad has operands (x, value); no interior padding
     dynamic_slice dynamic_update_slice  start indices are scalar operands
     gather[GatherSpec]                  JAX's gather
     reduce[kind,axes] argreduce[kind,axis]
@@ -109,6 +109,10 @@ class GraphBuilder:
     def full(self, value, shape, code) -> Node:
         """A scalar spread over `shape`."""
         return self.broadcast(self.lit(value, code), shape, ())
+
+    def empty(self, shape, code) -> Node:
+        """An array every element of which is written before it is read (zeros, if it is not)."""
+        return self.table.intern("empty", (), tuple(shape), code)
 
     # ------------------------------------------------------------------ elementwise
     def ew(self, op, *args, dtype=None) -> Node:

@@ -97,6 +97,11 @@ def _concat(node, *parts):
     return np.concatenate(parts, node.attrs[0])
 
 
+@_rule("empty")
+def _empty(node):
+    return np.zeros(node.shape, DTYPE_OF_CODE[node.dtype])
+
+
 @_rule("iota")
 def _iota(node):
     axis = node.attrs[0]

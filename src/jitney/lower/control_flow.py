@@ -181,9 +181,9 @@ def _empty(ctx, aval, length):
     shape = (length, *aval.shape)
     code = physical_type((), aval.dtype)[1]
     if is_complex(aval.dtype):
-        return Pair(ctx.g.full(0, shape, code), ctx.g.full(0, shape, code))
+        return Pair(ctx.g.empty(shape, code), ctx.g.empty(shape, code))
     shape, code = physical_type(shape, aval.dtype)
-    return ctx.g.full(0, shape, code)
+    return ctx.g.empty(shape, code)
 
 
 def _row(g, x, index):
