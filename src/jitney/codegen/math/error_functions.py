@@ -102,6 +102,7 @@ def erf_inv(e, x):
     suffix = SUFFIX[x.type]
     edge = {"float": 5.0, "double": 5.5}[x.type]
     central = _times_fitted(e, x, w, 1.0, f"erf_inv_central_{suffix}")
+    central = e.copysign(central, x)  # of zeros: the rest is negative there
 
     def outside():
         if x.type == "float":
