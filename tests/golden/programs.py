@@ -120,3 +120,10 @@ def nan_in_a_step():
 
     with jitney.debug_nans(True):
         return simulate(1.2)
+
+
+def many_carries_change_their_dtype():
+    def body(carry, x):
+        return {k: v + 0.5 for k, v in carry.items()}, None
+
+    return lax.scan(body, {f"w{i:02d}": jnp.int32(i) for i in range(12)}, jnp.arange(3.0))

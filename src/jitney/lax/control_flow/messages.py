@@ -55,9 +55,14 @@ def difference(a: ShapedArray, b: ShapedArray) -> str:
     return "so " + ", and ".join(parts)
 
 
+_SHOWN = 8                  # components named in one message
+
+
 def _listed(lines: list[str]) -> str:
     if len(lines) == 1:
         return lines[0][0].upper() + lines[0][1:] + "."
+    if len(lines) > _SHOWN:
+        lines = [*lines[:_SHOWN], f"and {len(lines) - _SHOWN} more components"]
     return ";\n".join("  * " + line for line in lines) + "."
 
 
@@ -141,7 +146,7 @@ def check_carry_types(what: str, name: str, fun: Any, tree: Any, ins: Sequence[S
         hints.append(_hint(name + path, a, b))
     if not lines:
         return
-    hint = "\n".join(dict.fromkeys(h for h in hints if h))
+    hint = "\n".join(list(dict.fromkeys(h for h in hints if h))[:_SHOWN])
     raise TypeError(
         f"{what} body function carry input and carry output must have equal types, but they "
         f"differ:\n\n{_listed(lines)}\n\nRevise the function {source.function_location(fun)} so "
