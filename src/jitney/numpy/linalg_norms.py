@@ -113,13 +113,19 @@ def matrix_norm(x, /, *, keepdims=False, ord="fro"):
 def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
     """The norm of vectors along one or several axes; of all elements for axis None."""
     x = jnp.asarray(arraylike("jnp.linalg.vector_norm", x))
+    of_integers = x.dtype.kind in "biu" and ord in (1, np.inf, -np.inf)  # these stay integers
+    compute = _integer_norm if of_integers else norm
     if axis is None or isinstance(axis, tuple):
         axes = tuple(range(x.ndim)) if axis is None else tuple(_canonical(a, x.ndim) for a in axis)
         rest = tuple(a for a in range(x.ndim) if a not in axes)
         flat = lax.transpose(x, (*rest, *axes)).reshape(*[x.shape[a] for a in rest], -1)
-        out = norm(flat, axis=-1, ord=ord)
+        out = compute(flat, axis=-1, ord=ord)
         return jnp.expand_dims(out, axes) if keepdims else out
-    return norm(x, axis=axis, keepdims=keepdims, ord=ord)
+    return compute(x, axis=axis, keepdims=keepdims, ord=ord)
+
+
+def _integer_norm(x: Any, ord: Any, axis: int, keepdims: bool = False) -> Any:
+    return _vector_norm(x, ord, _canonical(axis, x.ndim), keepdims)
 
 
 # --- products --------------------------------------------------------------------------------

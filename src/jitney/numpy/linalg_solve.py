@@ -101,7 +101,7 @@ def inv(a):
 def _tensorsolve(a, b, axes):
     if axes is not None:
         axes = tuple(operator.index(i) for i in axes)
-        a = jnp.moveaxis(a, axes, range(a.ndim - len(axes), a.ndim))
+        a = jnp.moveaxis(a, axes, tuple(range(a.ndim - len(axes), a.ndim)))
     rest = shape_of(a)[b.ndim:]
     if shape_of(a)[: b.ndim] != shape_of(b):
         raise ValueError("After moving axes to end, leading shape of a must match shape of b. got "

@@ -177,9 +177,9 @@ def _default_rtol(a: Any, factor: int) -> float:
 def _pseudoinverse_value(a, rtol, hermitian):
     if a.size == 0:
         return jnp.zeros((*shape_of(a)[:-2], shape_of(a)[-1], shape_of(a)[-2]), a.dtype)
-    rtol = jnp.asarray(_default_rtol(a, 10) if rtol is None else rtol)
     u, s, vh = svd(a, full_matrices=False, hermitian=hermitian)
-    cutoff = rtol[..., None] * s[..., :1]
+    share = _default_rtol(a, 10) if rtol is None else jnp.expand_dims(rtol, -1)
+    cutoff = share * s[..., :1]
     s = jnp.where(s > cutoff, s, jnp.inf).astype(u.dtype)
     return product(adjoint(vh), adjoint(u) / s[..., None])
 
@@ -216,9 +216,9 @@ def matrix_rank(M, rtol=None, *, hermitian=False, tol=None):
         return (a != 0).any().astype(np.int32)
     s = svd(a, full_matrices=False, compute_uv=False, hermitian=hermitian)
     if tol is None:
-        rtol = jnp.asarray(_default_rtol(a, 1) if rtol is None else rtol)
-        tol = s.max(axis=-1, initial=0) * rtol.astype(s.dtype)
-    bound = jnp.expand_dims(jnp.asarray(tol), axis=-1)
+        share = _default_rtol(a, 1) if rtol is None else jnp.asarray(rtol, s.dtype)
+        tol = s.max(axis=-1, initial=0) * share
+    bound = jnp.expand_dims(tol, axis=-1)
     return jnp.sum(s > bound, axis=-1)
 
 
@@ -248,9 +248,9 @@ def _least_squares(a: Any, b: Any, rcond: Any) -> Any:
     if rcond is None:
         rcond = float(dtypes.finfo(a.dtype).eps) * max(m, n)
     else:
-        rcond = jnp.where(rcond < 0, dtypes.finfo(a.dtype).eps, rcond)
+        rcond = jnp.where(rcond < 0, float(dtypes.finfo(a.dtype).eps), rcond).astype(a.real.dtype)
     u, s, vt = svd(a, full_matrices=False)
-    mask = (s > 0) & (s >= jnp.asarray(rcond, s.dtype) * s[0])
+    mask = (s > 0) & (s >= rcond * s[0])
     rank = mask.sum()
     safe = jnp.where(mask, s, 1).astype(a.dtype)
     inverse = jnp.where(mask, 1 / safe, 0)[:, None]
@@ -269,7 +269,7 @@ def _lstsq(a, b, rcond, *, numpy_resid=False):
         raise ValueError("Leading dimensions of input arrays must match")
     b = b[:, None] if single else b
     if a.size == 0:
-        s, rank = jnp.empty(0, dtypes.finfo(a.dtype).dtype), jnp.asarray(0, np.int32)
+        s, rank = jnp.empty(0, a.dtype), jnp.asarray(0, np.int32)
         x = jnp.zeros((n, shape_of(b)[1]), a.dtype)
     else:
         x, rank, s = _least_squares(a, b, rcond)

@@ -169,8 +169,8 @@ symmetric_product_p = Primitive("symmetric_product", kind="linalg",
 
 @symmetric_product_p.def_abstract
 def _symmetric_product_type(a: ShapedArray, c: ShapedArray, *, alpha, beta):
-    matrix_type("symmetric_product", a)
-    matrix_type("symmetric_product", c, position=1)
+    matrix_type("symmetric_product", a, by_lapack=False)
+    matrix_type("symmetric_product", c, position=1, by_lapack=False)
     if a.dtype != c.dtype:
         raise TypeError("lax.symmetric_product requires arguments to have the same dtypes, got "
                         f"{a.dtype}, {c.dtype}.")

@@ -51,14 +51,16 @@ def require_lapack_dtype(name: str, x: ShapedArray) -> None:
                                   "x.astype('float32').")
 
 
-def matrix_type(name: str, x: ShapedArray, *, square: bool = False, position: int = 0) -> None:
+def matrix_type(name: str, x: ShapedArray, *, square: bool = False, position: int = 0,
+                by_lapack: bool = True) -> None:
     """The checks of an operand that is a batch of matrices."""
     require_inexact(name, x, position)
     require_rank(name, x, 2, position)
     if square and x.shape[-1] != x.shape[-2]:
         which = "input" if position == 0 else f"input {position}"
         raise ValueError(f"The {which} to {name} must be a square matrix. Got shape {x.shape}.")
-    require_lapack_dtype(name, x)
+    if by_lapack:
+        require_lapack_dtype(name, x)
 
 
 def array_type(shape: Sequence[int], dtype: Any) -> ShapedArray:
@@ -140,9 +142,11 @@ def triu(x: Any, k: int = 0) -> Any:
 
 
 def diagonal_of(x: Any) -> Any:
-    """[..., n, n] -> [..., n]."""
+    """[..., m, n] -> [..., min(m, n)]."""
     shape = shape_of(x)
-    rank, n = len(shape), shape[-1]
+    rank, n = len(shape), min(shape[-2:])
+    if n == 0:
+        return full((*shape[:-2], 0), 0, get_aval(x).dtype)
     position = broadcasted_iota(_index_dtype(), (*shape[:-2], n), rank - 2)
     numbers = GatherDimensionNumbers(
         offset_dims=(), collapsed_slice_dims=(rank - 1,), start_index_map=(rank - 1,),

@@ -38,13 +38,12 @@ from jitney.transforms.vmap import at_front, batch_size, define_batch, move_dime
 
 
 def lu(x):
-    """(LU, pivots, permutation) with x[permutation] = L U, for x [..., m, n].
+    """[LU, pivots, permutation] with x[permutation] = L U, for x [..., m, n].
 
     L (unit diagonal, below it) and U share one matrix. At step i rows i and pivots[i] changed
     places; pivots int32 [..., min(m, n)], permutation int32 [..., m].
     """
-    packed, pivots, permutation = lu_p.bind(x)
-    return packed, pivots, permutation
+    return list(lu_p.bind(x))
 
 
 lu_p = Primitive("lu", multiple_results=True, kind="linalg")

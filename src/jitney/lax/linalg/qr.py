@@ -52,7 +52,7 @@ qr_p = Primitive("qr", multiple_results=True, kind="linalg")
 
 @qr_p.def_abstract
 def _qr_type(x: ShapedArray, *, pivoting, full_matrices, use_magma):
-    matrix_type("qr", x)
+    matrix_type("qr", x, by_lapack=x.size > 0)
     *batch, m, n = x.shape
     k = m if full_matrices else min(m, n)
     out = [array_type((*batch, m, k), x.dtype), array_type((*batch, k, n), x.dtype)]

@@ -19,13 +19,13 @@ from jitney.lax.linalg.common import array_type, batch_leading, matrix_type, ove
 
 def schur(x, *, compute_schur_vectors: bool = True, sort_eig_vals: bool = False,
           select_callable: Callable[..., Any] | None = None):
-    """(T, Z) with x = Z T Zᴴ: T (quasi-)triangular, Z unitary; or (T,) alone.
+    """[T, Z] with x = Z T Zᴴ: T (quasi-)triangular, Z unitary; or [T] alone.
 
     Real matrices keep a real T with blocks of two for pairs of complex eigenvalues.
     """
     if sort_eig_vals:
         raise NotImplementedError("The sort feature of LAPACK's gees routine is not implemented.")
-    return tuple(schur_p.bind(x, compute_schur_vectors=bool(compute_schur_vectors),
+    return list(schur_p.bind(x, compute_schur_vectors=bool(compute_schur_vectors),
                               sort_eig_vals=bool(sort_eig_vals), select_callable=select_callable))
 
 
@@ -57,9 +57,8 @@ batch_leading(schur_p)
 
 
 def hessenberg(a):
-    """(h, taus): the Hessenberg form of a, reflectors below it, and their factors [..., n-1]."""
-    h, taus = hessenberg_p.bind(a)
-    return h, taus
+    """[h, taus]: the Hessenberg form of a, reflectors below it, and their factors [..., n-1]."""
+    return list(hessenberg_p.bind(a))
 
 
 hessenberg_p = Primitive("hessenberg", multiple_results=True, kind="linalg")
@@ -97,13 +96,12 @@ batch_leading(hessenberg_p)
 
 
 def tridiagonal(a, *, lower: bool = True):
-    """(h, d, e, taus): Hermitian a [..., n, n] reduced to real tridiagonal form.
+    """[h, d, e, taus]: Hermitian a [..., n, n] reduced to real tridiagonal form.
 
     d [..., n] is its diagonal, e [..., n-1] the diagonal beside it; h holds both and, beyond them
     in the triangle named by `lower`, the reflectors whose factors are taus [..., n-1].
     """
-    h, d, e, taus = tridiagonal_p.bind(a, lower=bool(lower))
-    return h, d, e, taus
+    return list(tridiagonal_p.bind(a, lower=bool(lower)))
 
 
 tridiagonal_p = Primitive("tridiagonal", multiple_results=True, kind="linalg")

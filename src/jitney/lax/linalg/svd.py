@@ -62,7 +62,7 @@ svd_p = Primitive("svd", multiple_results=True, kind="linalg")
 
 @svd_p.def_abstract
 def _svd_type(x: ShapedArray, *, full_matrices, compute_uv, subset_by_index, algorithm):
-    matrix_type("svd", x)
+    matrix_type("svd", x, by_lapack=False)
     *batch, m, n = x.shape
     k = min(m, n)
     if subset_by_index is not None:
@@ -73,6 +73,8 @@ def _svd_type(x: ShapedArray, *, full_matrices, compute_uv, subset_by_index, alg
                                       "results.")
     if algorithm in (SvdAlgorithm.JACOBI, SvdAlgorithm.POLAR):
         raise NotImplementedError("The SVD Jacobi and Polar algorithms are not implemented on CPU.")
+    if x.size:
+        common.require_lapack_dtype("svd", x)
     s = array_type((*batch, k), real_dtype(x.dtype))
     if not compute_uv:
         return [s]
