@@ -124,7 +124,7 @@ def measured(python: str, library: str, quick: bool) -> dict:
         command = [python, __file__, "--worker", library, *(["--quick"] if quick else [])]
         done = subprocess.run(command, env=environment, capture_output=True, text=True)
     if done.returncode:
-        raise SystemExit(f"{library} failed:\n{done.stderr}")
+        raise SystemExit(f"{library} failed (status {done.returncode}):\n{done.stderr}")
     return json.loads(done.stdout.splitlines()[-1])
 
 
