@@ -104,6 +104,56 @@ def derivatives_inside(jax, jnp, P):
 
 
 @program
+def derivatives_of_loops_inside(jax, jnp, P):
+    """Over one of two axes, so that a sum over too many devices shows."""
+    lax, mesh = jax.lax, mesh_of(jax)
+
+    def run(f, spec=None):
+        return jax.shard_map(f, mesh=mesh, in_specs=(P(), P("x")), out_specs=spec or P())(
+            jnp.float32(0.3), X[:, 0])
+
+    def zero(x):
+        return lax.pcast(jnp.zeros(()), "x", to="varying")
+
+    def scanned(w, x):
+        return lax.scan(lambda c, a: (jnp.tanh(c * w + a), c), zero(x), x)[1].sum()
+
+    def meeting(w, x):
+        return lax.scan(lambda c, a: (jnp.tanh(lax.pmean(c * w + a, "x")), c), 0.0, x)[1].sum()
+
+    def counted(w, x):
+        return lax.fori_loop(0, 3, lambda i, c: jnp.sin(c * w + x[0]), zero(x))
+
+    def chosen(w, x):
+        return lax.cond(x[0] > 0, lambda x: x.sum() * w, lambda x: (x * x).sum() + w, x)
+
+    def same_choice(w, x):
+        total = lax.psum(x.sum(), "x")
+        return lax.cond(total > 0, lambda t: t * w, lambda t: jnp.cos(w) + 0 * t, total)
+
+    def jitted(w, x):
+        return lax.psum(jax.jit(lambda w, x: (jnp.sin(w) * x).sum())(w, x), "x")
+
+    def summed_in_jit(w, x):
+        return jax.jit(lambda w, x: lax.psum((jnp.sin(w) * x).sum(), "x"))(w, x)
+
+    def repeated(w, x):
+        return jax.checkpoint(lambda w, x: lax.psum((jnp.sin(w * x)).sum(), "x"))(w, x)
+
+    def trained(w, x):
+        def step(w, a):
+            return w - 0.1 * jax.grad(lambda w: lax.pmean(jnp.tanh(w * a), "x"))(w), w
+        return lax.scan(step, w, x)
+
+    out = [run(jax.grad(f)) for f in (meeting, same_choice, jitted, summed_in_jit, repeated)]
+    out += [run(jax.grad(lambda w, x, f=f: lax.psum(f(w, x), "x")))
+            for f in (scanned, counted, chosen)]
+    out += [run(jax.grad(f)) for f in (scanned, counted, chosen)]
+    return [*out, run(trained, (P(), P())), run(lambda w, x: jax.jvp(
+        lambda w: lax.psum(scanned(w, x), "x"), (w,), (w,))), run(jax.hessian(jitted))]
+
+
+@program
 def gradients_of_shard_map(jax, jnp, P):
     lax, mesh = jax.lax, mesh_of(jax)
     out = []

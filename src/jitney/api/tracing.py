@@ -22,6 +22,7 @@ from jitney.core.check import check_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, convert_constvars
 from jitney.core.staging import JaxprTrace, trace_flat
 from jitney.core.trace import Tracer
+from jitney.placement import varying
 
 _tree_flatten = _native.tree_flatten
 _INT_LIMIT = {4: (-2**31, 2**31 - 1), 8: (-2**63, 2**63 - 1)}
@@ -128,6 +129,9 @@ def traced_program(fun: Callable, identity: identities.FunctionIdentity, call: C
                    traced_for: str = "jit") -> Traced:
     """The program of `fun` for these avals, traced now or before."""
     key = (call.in_tree, call.avals, call.statics, _native.config_id(), traces.axis_environment())
+    varies = varying.entering(call.leaves)
+    if varies is not None:
+        key = (*key, varies.key())
     found = identity.traced.get(key)
     if found is not None:
         return found
@@ -165,7 +169,11 @@ def trace_call(fun: Callable, call: Call, traced_for: str = "jit") -> Traced:
     in_tree, statics = call.in_tree, call.statics
     out_tree: list = []
 
+    varies = varying.entering(call.leaves)
+
     def flat(*tracers):
+        if varies is not None:
+            varies.enter(tracers)
         args, kwargs = in_tree.unflatten(tracers)
         if statics:
             args, kwargs = _with_statics(args, kwargs, statics)

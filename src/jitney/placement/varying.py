@@ -1,13 +1,14 @@
 """Along which mesh axes values vary, while the body of a checking `shard_map` is traced.
 
-In: applications of primitives (`slots.before_bind`). Out: the same, with `pvary` put before
-operands that vary along fewer axes than others, and a set of axes for every value of the body's
-program. Values the body gets from outside vary along the axes of their specs; results vary along
-the axes of their operands, less those that are summed over.
+In: applications of primitives (`slots.binder`). Out: the same, with `pvary` put before operands
+that vary along fewer axes than others, and a set of axes for every value of the body's program.
+Values the body gets from outside vary along the axes of their specs; results vary along the axes of
+their operands, less those that are summed over.
 
-[Note: programs inside equations] Inputs of the body of a loop, branch or `jit` count as varying
-along all axes while it is traced. So if there is a collective in it, its operands are made to vary
-along all axes; otherwise along the axes of any of them.
+[Note: programs inside equations] Bodies of loops and branches, and of `jit` and `checkpoint`, are
+traced with inputs that vary like the values that will come in (`Entering`). What a loop carries
+varies like its start, or more if a step makes it so: then the body is traced again. Programs that
+rules of transformations trace are left as they are: they say all they need themselves.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ Axes = frozenset
 _NONE: Axes = frozenset()
 _REDUCING = ("psum_invariant", "pmax", "pmin")
 _SPREADING = ("all_gather", "reduce_scatter", "all_to_all", "ppermute")
-_COLLECTIVES = {"psum", "pvary", *_REDUCING, *_SPREADING, "axis_index"}
+# equations whose programs were traced with inputs that vary like their operands
+_TYPED = ("scan", "while", "cond", "jit", "remat2", "checkpoint", "shard_map", "custom_jvp_call",
+          "custom_vjp_call", "pvary")
 
 
 class Mode:
@@ -37,7 +40,9 @@ class Mode:
 
     def __init__(self, axes: Axes, trace: Any = None, outer: Mode | None = None):
         self.axes, self.trace, self.outer = axes, trace, outer
+        self.traces = [trace]               # those that write what users do
         self.known: dict[Any, Axes] = {}
+        self.branches: dict[int, Axes] = {}     # id of a trace in `traces` -> axes of the choice
 
     # --- what is known
 
@@ -51,12 +56,21 @@ class Mode:
                 return _NONE
             if not getattr(x._trace, "staging", False):
                 return None
-            return self._of_variable(variable, x._trace)
+            return self._of_variable(variable, x._trace) | self._around(x._trace)
         for part in ("primal", "value"):
             inner = getattr(x, part, None)
             if inner is not None:
                 return self.of(inner)
         return None
+
+    def _around(self, home: Any) -> Axes:
+        """The axes along which it varies whether the present branch is taken, for a value from
+        outside of it: its part in the branch varies, too."""
+        axes, trace = _NONE, _native.current_trace()
+        while self.branches and trace is not None and trace is not home:
+            axes |= self.branches.get(id(trace), _NONE)
+            trace = trace.parent
+        return axes
 
     def _of_variable(self, variable: Any, trace: Any) -> Axes:
         found = self.known.get(variable)
@@ -98,10 +112,12 @@ class Mode:
 
     def bind(self, primitive: Primitive, trace: Any, args: tuple, params: dict) -> Any:
         name = primitive.name
+        if not self._tracks(trace):
+            return trace.process_primitive(primitive, args, params)
         if name in ("psum", *_REDUCING, *_SPREADING):
             primitive, args, params = self._collective(primitive, args, params)
-        elif name not in ("pvary", "shard_map") and len(args) > 1:
-            args = self._evened(args, params)
+        elif name not in _TYPED and len(args) > 1:
+            args = self._evened(args)
         varies = [self.of(x) for x in args]
         out = trace.process_primitive(primitive, args, params)
         if None not in varies:
@@ -121,12 +137,21 @@ class Mode:
             return named("psum_invariant"), args, {"axes": params["axes"]}
         return primitive, args, params
 
-    def _evened(self, args: tuple, params: dict) -> tuple:
-        """All operands that vary as much as the most varying one; see the note above."""
+    def _tracks(self, trace: Any) -> bool:
+        while trace is not None and not trace.staging:
+            trace = trace.parent
+        return any(trace is known for known in self.traces)
+
+    def enter(self, tracers: Sequence, varies: Sequence[Axes]) -> None:
+        """The present trace writes a program of the user with inputs that vary so."""
+        self.traces.append(_native.current_trace())
+        for tracer, axes in zip(tracers, varies, strict=True):
+            self._note(tracer, axes)
+
+    def _evened(self, args: tuple) -> tuple:
+        """All operands made to vary like those that vary most."""
         varies = [self.of(x) for x in args]
         union = _NONE.union(*[v for v in varies if v])
-        if any(_mentions_collective(j) for j in jaxprs_in_params(params)):
-            union = self.axes
         if all(v is None or v == union for v in varies):
             return args
         return tuple([self.vary(x, union) if v is not None and isinstance(x, Tracer) else x
@@ -147,12 +172,6 @@ def _names(name: str, params: dict) -> tuple:
     return found if isinstance(found, tuple) else (found,)
 
 
-def _mentions_collective(jaxpr: Jaxpr) -> bool:
-    return any(eqn.primitive.name in _COLLECTIVES
-               or any(map(_mentions_collective, jaxprs_in_params(eqn.params)))
-               for eqn in jaxpr.eqns)
-
-
 # --- results of equations -------------------------------------------------------------------------
 
 
@@ -168,24 +187,30 @@ def results_vary(primitive: Primitive, varies: Sequence[Axes], params: dict,
     if name == "shard_map":
         given = [v | set(mentioned(s)) for v, s in zip(varies, params["in_specs"])]
         return [v - params["newly_manual_axes"] for v in jaxpr_varies(inner[0], given)]
-    if not any(map(_mentions_collective, inner)):
-        return [union] * count
-    if len(inner) == 1 and len(inner[0].invars) == len(varies) and name not in ("scan", "while"):
+    if name == "scan":
+        first = params["num_consts"]
+        return _loop_varies(inner[0], varies, first, first + params["num_carry"])
+    if name == "while":
+        first = params["cond_nconsts"]
+        return _loop_varies(params["body_jaxpr"].jaxpr, varies[first:], params["body_nconsts"],
+                            len(varies) - first)
+    if name == "cond":
+        outs = [jaxpr_varies(branch, varies[1:]) for branch in inner]
+        return [varies[0].union(*column) for column in zip(*outs)]
+    if name in _TYPED and inner and len(inner[0].invars) == len(varies):
         return jaxpr_varies(inner[0], varies)
-    axes: set = set(union)
-    for jaxpr in inner:
-        axes |= _all_mentioned(jaxpr)
-    return [frozenset(axes)] * count
+    return [union] * count
 
 
-def _all_mentioned(jaxpr: Jaxpr) -> set:
-    found: set = set()
-    for eqn in jaxpr.eqns:
-        if eqn.primitive.name in _COLLECTIVES:
-            found |= set(_names(eqn.primitive.name, eqn.params))
-        for inner in jaxprs_in_params(eqn.params):
-            found |= _all_mentioned(inner)
-    return found
+def _loop_varies(body: Jaxpr, varies: Sequence[Axes], first: int, end: int) -> list[Axes]:
+    """For operands (constants, carry, rest), the carry being those from `first` to `end`."""
+    varies = list(varies)
+    while True:
+        outs = jaxpr_varies(body, varies)
+        grown = [v | o for v, o in zip(varies[first:end], outs)]
+        if grown == varies[first:end]:
+            return outs
+        varies[first:end] = grown
 
 
 def jaxpr_varies(jaxpr: Jaxpr, varies: Sequence[Axes]) -> list[Axes]:
@@ -201,6 +226,77 @@ def jaxpr_varies(jaxpr: Jaxpr, varies: Sequence[Axes]) -> list[Axes]:
                             len(eqn.outvars))
         known.update(zip(eqn.outvars, outs))
     return [read(v) for v in jaxpr.outvars]
+
+
+# --- programs inside equations --------------------------------------------------------------------
+
+
+class Entering:
+    """How the inputs of a program vary that is about to be traced; the first `carried` of them are
+    also its first results. `least` says how much its results must vary, `choice` along which axes
+    it varies whether the program runs."""
+
+    def __init__(self, varies: list[Axes], carried: int = 0, choice: Axes = _NONE):
+        self.varies, self.carried, self.grew = [v | choice for v in varies], carried, False
+        self.choice = choice
+        self.least: list[Axes] | None = None
+
+    def key(self) -> tuple:
+        return (tuple(self.varies), None if self.least is None else tuple(self.least),
+                self.choice)
+
+    def enter(self, tracers: Sequence) -> None:
+        current = _mode()
+        current.enter(tracers, self.varies)
+        if self.choice:
+            current.branches[id(current.traces[-1])] = self.choice
+
+    def leave(self, outs: Sequence) -> list:
+        """The results, made to vary as they must; notes whether the carry grew."""
+        current, out = _mode(), list(outs)
+        for i in range(min(self.carried, len(out))):
+            axes = self.varies[i] | (current.of(out[i]) or _NONE)
+            self.grew |= axes != self.varies[i]
+            self.varies[i] = axes
+            out[i] = current.vary(out[i], axes)
+        for i, axes in enumerate(self.least or ()):
+            out[i] = current.vary(out[i], axes)
+        return out
+
+    def has_grown(self) -> bool:
+        """Whether the program must be traced again (asked once)."""
+        grew, self.grew = self.grew, False
+        return grew
+
+    def matched(self, values: Sequence) -> list:
+        """Values that vary as the first inputs do."""
+        return [_mode().vary(x, axes) for x, axes in zip(values, self.varies)]
+
+    def matched_constants(self, values: Sequence) -> list:
+        """Values closed over that vary as the choice does."""
+        return [_mode().vary(x, self.choice) for x in values]
+
+    def even_results(self, jaxprs: Sequence[Jaxpr], consts: Sequence[Sequence]) -> bool:
+        """For branches: notes how much every result must vary; whether some must be made to."""
+        current = _mode()
+        outs = [jaxpr_varies(j, [*[(current.of(c) or _NONE) | self.choice for c in own],
+                                 *self.varies]) for j, own in zip(jaxprs, consts)]
+        self.least = [self.choice.union(*column) for column in zip(*outs)]
+        return any(o != self.least for o in outs)
+
+
+def entering(values: Sequence, carried: int = 0, choice: Any = None) -> Entering | None:
+    """For a program of the user that gets these values, and runs if `choice` says so; None where
+    nothing is tracked."""
+    current = _state.mode
+    if current is None or not current._tracks(_native.current_trace()):
+        return None
+    return Entering([current.of(x) or _NONE for x in values], carried, current.of(choice) or _NONE)
+
+
+def _mode() -> Mode:
+    assert _state.mode is not None
+    return _state.mode
 
 
 # --- the mode of a thread -------------------------------------------------------------------------

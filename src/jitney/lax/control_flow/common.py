@@ -24,6 +24,7 @@ from jitney.core.staging import JaxprTrace, trace_body, traced_constant
 from jitney.core.trace import Tracer
 from jitney.lax.cast import convert
 from jitney.lax.control_flow import messages
+from jitney.placement import varying
 from jitney.transforms.jvp import Zero
 
 
@@ -69,26 +70,34 @@ def _state_of(fun: Any, depth: int = 3) -> tuple:
 
 def trace_function(fun: Callable, in_tree: Any, avals: Sequence[ShapedArray], what: str,
                    key: Any = None, user_fun: Callable | None = None,
-                   check: Callable[[Any], None] | None = None) -> Body:
+                   check: Callable[[Any], None] | None = None,
+                   varies: varying.Entering | None = None) -> Body:
     """Trace `fun(*in_tree.unflatten(leaves))`.
 
-    `key` distinguishes wrappers of the function the user wrote; `check` sees the result.
+    `key` distinguishes wrappers of the function the user wrote; `check` sees the result; `varies`
+    says along which mesh axes the arguments vary, where that is tracked.
     """
     user_fun = fun if user_fun is None else user_fun
     out_tree: list = []
 
     def flat(*leaves):
+        if varies is not None:
+            varies.enter(leaves)
         result = fun(*in_tree.unflatten(leaves))
         if check is not None:
             check(result)
         outs, tree = _native.tree_flatten(result)
         messages.check_results(what, user_fun, result, outs)
         out_tree.append(tree)
-        return outs
+        return outs if varies is None else varies.leave(outs)
 
     info = DebugInfo(what, user_fun, names=lambda f: messages.argument_names(f, in_tree))
     whole = (what, key, _Same(user_fun), _state_of(user_fun), in_tree)
+    if varies is not None:
+        whole = (*whole, varies.key())
     jaxpr, consts = trace_body(flat, avals, info, whole)
+    if varies is not None and varies.has_grown():
+        return trace_function(fun, in_tree, avals, what, key, user_fun, check, varies)
     # like the traced program, the finished one is remembered as long as the trace lasts
     trace = _native.current_trace()
     memo = trace.bodies if type(trace) is JaxprTrace else None

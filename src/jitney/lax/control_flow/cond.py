@@ -26,6 +26,7 @@ from jitney.lax.cast import convert
 from jitney.lax.control_flow import common, messages
 from jitney.lax.select import clamp, select_n
 from jitney.lax.shape import broadcast_in_dim, shape_of
+from jitney.placement import varying
 from jitney.transforms import backward as backward_engine
 from jitney.transforms import jvp as jvp_engine
 from jitney.transforms import partial_eval as partial_engine
@@ -150,11 +151,22 @@ def _choose(what: str, index: Any, names: Sequence[str], funs: Sequence[Callable
         in_tree.append(tree)
     avals, tree = [get_aval(x) for x in leaves], treedef_tuple(in_tree)
     shown = funs if shown is None else shown
-    bodies = [common.trace_function(fun, tree, avals, what, None if fun is user else i, user)
-              for i, (fun, user) in enumerate(zip(funs, shown))]
+    varies = varying.entering(leaves, choice=index)
+
+    def trace() -> list:
+        return [common.trace_function(fun, tree, avals, what, None if fun is user else i, user,
+                                      varies=varies)
+                for i, (fun, user) in enumerate(zip(funs, shown))]
+
+    bodies = trace()
     out_avals = [b.closed.out_avals for b in bodies]
     messages.check_branches(what, names, shown, [b.out_tree for b in bodies], out_avals)
+    if varies is not None and varies.even_results(
+            [b.closed.jaxpr for b in bodies], [b.consts for b in bodies]):
+        bodies = trace()
     branches, consts = _with_common_constants(bodies)
+    if varies is not None:
+        consts, leaves = varies.matched_constants(consts), varies.matched(leaves)
     if order is not None:
         branches = [branches[i] for i in order]
     outs = _bind(index, branches, [*consts, *leaves], **params)

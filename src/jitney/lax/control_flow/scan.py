@@ -27,6 +27,7 @@ from jitney.lax.control_flow import common, messages, scan_partial, scan_segment
 from jitney.lax.joining import stack
 from jitney.lax.shape import shape_of
 from jitney.lax.slicing import index_in_dim
+from jitney.placement import varying
 from jitney.transforms import jvp as jvp_engine
 from jitney.transforms import partial_eval as partial_engine
 from jitney.transforms import vmap as vmap_engine
@@ -133,12 +134,13 @@ def run_scan(f: Callable, init: Any, xs: list, xs_tree: Any, length: int, revers
     avals = [get_aval(x) for x in values]
     rows = [row_aval(x) for x in xs]
     in_tree = treedef_tuple([tree, xs_tree])
+    varies = varying.entering([*values, *xs], len(values))
     shown = user_fun or f
     name = name or messages.parameter_name(shown, 0, "carry")
 
     def trace():
         return common.trace_function(f, in_tree, [*avals, *rows], "scan", key, user_fun,
-                                     None if part is not None else _check_pair)
+                                     None if part is not None else _check_pair, varies)
 
     body = trace()
     out_carry, y_tree = body.out_tree.children()
@@ -150,6 +152,8 @@ def run_scan(f: Callable, init: Any, xs: list, xs_tree: Any, length: int, revers
     start = 0 if part is None else sum(t.num_leaves for t in tree.children()[:part])
     messages.check_carry_types(function, name, shown, _parts(part, tree)[0], avals[start:],
                                outs[start:])
+    if varies is not None:
+        values = varies.matched(values)
     per_segment = scan_segments.segment_length(snapshots, length)
     results = _bind(body, values, xs, length, reverse, unroll, per_segment)
     return tree.unflatten(results[:len(values)]), y_tree.unflatten(results[len(values):])

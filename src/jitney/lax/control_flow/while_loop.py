@@ -24,6 +24,7 @@ from jitney.lax.control_flow import common, messages, while_transpose
 from jitney.lax.reduce import reduce_or
 from jitney.lax.select import select
 from jitney.lax.shape import broadcast_in_dim, shape_of
+from jitney.placement import varying
 from jitney.transforms import jvp as jvp_engine
 from jitney.transforms import partial_eval as partial_engine
 from jitney.transforms import vmap as vmap_engine
@@ -65,14 +66,23 @@ def run_while(cond_fun: Callable, body_fun: Callable, init_val: Any, *, name: st
     values, tree = common.flatten_operands(init_val, function, argument)
     avals = [get_aval(x) for x in values]
     in_tree = treedef_tuple([tree])
+    varies = varying.entering(values, len(values))
     shown = user_fun or body_fun
     name = name or messages.parameter_name(shown, 0, "carry")
 
     def trace():
-        cond = common.trace_function(cond_fun, in_tree, avals, "while_cond", key)
+        cond = trace_cond()
         _check_predicate(cond, cond_fun)
-        body = common.trace_function(body_fun, in_tree, avals, "while_body", key, user_fun)
+        before = None if varies is None else varies.key()
+        body = common.trace_function(body_fun, in_tree, avals, "while_body", key, user_fun,
+                                     varies=varies)
+        if varies is not None and varies.key() != before:
+            cond = trace_cond()
         return cond, body
+
+    def trace_cond():
+        inside = None if varies is None else varying.Entering(list(varies.varies))
+        return common.trace_function(cond_fun, in_tree, avals, "while_cond", key, varies=inside)
 
     cond, body = trace()
     _check_structure(carry_paths, name, shown, tree, body.out_tree, function)
@@ -80,6 +90,8 @@ def run_while(cond_fun: Callable, body_fun: Callable, init_val: Any, *, name: st
             and common.promote_weak(values, avals, body.closed.out_avals):
         cond, body = trace()
     _check_types(carry_paths, name, shown, tree, avals, body.closed.out_avals, function)
+    if varies is not None:
+        values = varies.matched(values)
     outs = _bind(cond, body, values, {} if snapshots is None else {"snapshots": snapshots})
     return tree.unflatten(outs)
 
