@@ -43,7 +43,7 @@ and bfloat16 are computed in float32 and rounded.
 * The promise is 2 ulp for every function, both types and every instruction set.
 * `lgamma` and `digamma`: in ulp of the value for x > 0, also beside the zeros there. For x < 0,
   where a zero lies between any two poles, the error is relative to max(1, |value|): values below
-  about 1/4 have fewer good digits the closer they are to zero.
+  about 1/2 have fewer good digits the closer they are to zero.
 * `erf_inv` computes 1 - x^2 with one rounding and has its own coefficients: normal random numbers
   agree with those of libraries that use Giles's formula to the accuracy of that formula.
 * `remainder` and everything not in the table (rounding, signs, neighbours) is exact.

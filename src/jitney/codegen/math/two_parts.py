@@ -66,8 +66,10 @@ def reciprocal(e, a, like):
 
 
 def rounded(e, a):
-    """high + low."""
-    return a[0] if len(a) == 1 else e.fadd(*a)
+    """high + low; sums that have overflowed have an infinite high part and a NaN as the low one."""
+    if len(a) == 1:
+        return a[0]
+    return e.select(e.fcmp("ord", a[1], a[1]), e.fadd(*a), a[0])
 
 
 def _with_head(e, x, head, rest):
