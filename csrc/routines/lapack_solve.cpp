@@ -73,26 +73,41 @@ struct Triangle {
   int op;
 };
 
-// op(A) X = B in place of x [n, m], by rows of X.
-template <class T, int kN, int kM>
-void small_triangular(const T* a, int64_t size, T* x, int64_t columns, Triangle t) {
+// op(A) X = B in place of x [n, m], by rows of X; kForward: the first row first.
+template <class T, int kN, int kM, bool kForward, int kOp>
+void small_triangular(const T* a, int64_t size, T* x, int64_t columns, bool unit) {
   const int64_t n = kN ? kN : size, m = kM ? kM : columns;
   auto at = [=](int64_t i, int64_t j) JITNEY_INLINE {
-    if (t.op == 0) return a[i * n + j];
-    return t.op == 2 ? conjugate(a[j * n + i]) : a[j * n + i];
+    if constexpr (kOp == 0) return a[i * n + j];
+    else if constexpr (kOp == 1) return a[j * n + i];
+    else return conjugate(a[j * n + i]);
   };
-  bool forward = t.lower == (t.op == 0);
   for (int64_t step = 0; step < n; ++step) {
-    int64_t i = forward ? step : n - 1 - step;
+    int64_t i = kForward ? step : n - 1 - step;
     T* row = x + i * m;
     for (int64_t k = 0; k < step; ++k) {
-      int64_t j = forward ? k : n - 1 - k;
+      int64_t j = kForward ? k : n - 1 - k;
       T factor = at(i, j);
       for (int64_t c = 0; c < m; ++c) row[c] = minus(row[c], times(factor, x[j * m + c]));
     }
-    if (t.unit) continue;
+    if (unit) continue;
     T diagonal = at(i, i);
     for (int64_t c = 0; c < m; ++c) row[c] = quotient(row[c], diagonal);
+  }
+}
+
+template <class T, int kN, int kM>
+void small_triangular(const T* a, int64_t n, T* x, int64_t m, Triangle t) {
+  bool forward = t.lower == (t.op == 0);
+  if (t.op == 0) {
+    if (forward) small_triangular<T, kN, kM, true, 0>(a, n, x, m, t.unit);
+    else small_triangular<T, kN, kM, false, 0>(a, n, x, m, t.unit);
+  } else if (t.op == 1 || !kIsComplex<T>) {
+    if (forward) small_triangular<T, kN, kM, true, 1>(a, n, x, m, t.unit);
+    else small_triangular<T, kN, kM, false, 1>(a, n, x, m, t.unit);
+  } else {
+    if (forward) small_triangular<T, kN, kM, true, 2>(a, n, x, m, t.unit);
+    else small_triangular<T, kN, kM, false, 2>(a, n, x, m, t.unit);
   }
 }
 
@@ -229,7 +244,12 @@ struct LUSolve {
       const T* b = static_cast<const T*>(ptrs[2]) + row * n * m;
       T* out = static_cast<T*>(ptrs[3]) + row * n * m;
       if (op == 0) {
-        for (int64_t i = 0; i < n; ++i) memcpy(out + i * m, b + permutation[i] * m, row_bytes);
+        for (int64_t i = 0; i < n; ++i) {
+          const T* from = b + permutation[i] * m;
+          if (m > 16) memcpy(out + i * m, from, row_bytes);
+          else
+            for (int64_t c = 0; c < m; ++c) out[i * m + c] = from[c];
+        }
         solve_left(lu, n, out, m, Triangle{true, true, 0});
         solve_left(lu, n, out, m, Triangle{false, false, 0});
       } else {  // A^T = U^T L^T P

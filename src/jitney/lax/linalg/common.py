@@ -123,8 +123,8 @@ def _index_dtype() -> Any:
 def triangle_mask(shape: Sequence[int], k: int = 0) -> Any:
     """True on and below diagonal k of matrices of this shape."""
     row = broadcasted_iota(_index_dtype(), shape, len(shape) - 2)
-    column = broadcasted_iota(_index_dtype(), shape, len(shape) - 1)
-    return compare.ge(add(row, np.dtype(_index_dtype()).type(k)), column)
+    moved = add(row, np.dtype(_index_dtype()).type(k))
+    return compare.ge(moved, broadcasted_iota(_index_dtype(), shape, len(shape) - 1))
 
 
 def tril(x: Any, k: int = 0) -> Any:
