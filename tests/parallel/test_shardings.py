@@ -144,6 +144,9 @@ def test_device_put(grid):
         jitney.device_put((A, A), (s,))
     with pytest.raises(ValueError, match="takes a jax.sharding.Sharding"):
         jitney.device_put(A, "cpu")
+    assert jitney.device_put(x, jitney.memory.Space.Device).device is two
+    with pytest.raises(NotImplementedError, match="one memory"):
+        jitney.device_put(x, jitney.memory.Space.Host)
     with pytest.raises(TypeError, match="not a valid JAX type"):
         jitney.device_put("text", s)
 

@@ -18,13 +18,13 @@ from jitney.base.pytree import broadcast_prefix, tree_flatten, tree_map
 from jitney.core import avals
 from jitney.core.avals import Array
 from jitney.core.trace import Tracer
-from jitney.placement.devices import CpuDevice
+from jitney.placement.devices import CpuDevice, MemorySpace
 from jitney.placement.partition_spec import PartitionSpec
 from jitney.placement.shardings import Sharding, as_sharding, shards_of
 
 
 def _is_place(x: Any) -> bool:
-    return x is None or isinstance(x, (Sharding, PartitionSpec, CpuDevice))
+    return x is None or isinstance(x, (Sharding, PartitionSpec, CpuDevice, MemorySpace))
 
 
 def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = False,
@@ -54,8 +54,12 @@ def _spread(prefix: Any, tree: Any, what: str) -> list:
 
 
 def _sharding(place: Any) -> Sharding | None:
-    if place is None:
+    if place is None or place in (MemorySpace.Device, MemorySpace.Any):
         return None
+    if place is MemorySpace.Host:
+        raise NotImplementedError("device_put(x, jax.memory.Space.Host): the devices have one "
+                                  "memory, jax.memory.Space.Device; use jax.device_get for NumPy "
+                                  "arrays")
     if getattr(place, "platform", "cpu") != "cpu":
         raise ValueError(f"device_put: {place!r} is not a CPU device; see jax.devices()")
     return as_sharding(place, "device_put")

@@ -7,11 +7,13 @@ Invariant: without wiring the front half still works, by NumPy references.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
 _eager: Callable | None = None
 _reference: Callable | None = None
+_lock = threading.Lock()
 _binders = 0
 binder: Callable | None = None      # stands before traces while some thread needs it
 
@@ -32,8 +34,9 @@ def count_binders(bind: Callable, change: int) -> None:
     """While the count is positive, applications under a trace go to
     `bind(primitive, trace, args, params)` first, in every thread."""
     global _binders, binder
-    _binders += change
-    binder = bind if _binders else None
+    with _lock:
+        _binders += change
+        binder = bind if _binders else None
 
 
 def eager_evaluate(primitive: Any, args: tuple, params: dict) -> Any:

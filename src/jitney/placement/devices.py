@@ -7,6 +7,7 @@ Invariant: the number of devices is fixed from the first time that somebody asks
 
 from __future__ import annotations
 
+import enum
 import os
 import re
 import threading
@@ -35,6 +36,17 @@ class Client:
 
     def process_index(self) -> int:
         return 0
+
+
+class MemorySpace(enum.Enum):
+    """Kinds of memory a program may ask for: there is one, the devices' own."""
+
+    Device = enum.auto()
+    Host = enum.auto()
+    Any = enum.auto()
+
+    def __repr__(self):
+        return f"MemorySpace.{self.name}"
 
 
 class Memory:
@@ -146,4 +158,7 @@ def device_of_id(id: int) -> CpuDevice:
     return found[id]
 
 
-__all__ = ["Client", "CpuDevice", "Memory", "cpu_devices", "default_cpu_device", "device_of_id"]
+__all__ = [
+    "Client", "CpuDevice", "Memory", "MemorySpace", "cpu_devices", "default_cpu_device",
+    "device_of_id",
+]

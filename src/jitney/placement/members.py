@@ -268,8 +268,8 @@ class _Run:
 def run(body: Callable[[int], Any], sizes: dict[Any, int]) -> list:
     """`[body(0), body(1), …]`, one a position along the axes of `sizes`, each on its own thread.
 
-    Positions are numbered row-major. A run inside a run adds axes to those around it. With one
-    position everything happens on the calling thread.
+    Positions are numbered row-major; the first is the calling thread's. A run inside a run adds
+    axes to those around it.
     """
     outer = _current.member
     world = outer.world if outer else World()
@@ -280,12 +280,10 @@ def run(body: Callable[[int], Any], sizes: dict[Any, int]) -> list:
     current = _Run(body, members, outer is not None)
     with world.changed:
         world.running += count - (outer is not None)
-    if count == 1:
-        current.act(0)
-    else:
-        for i in range(count):
-            _start(current.job(i))
-        current.wait()
+    for i in range(1, count):
+        _start(current.job(i))
+    current.act(0)
+    current.wait()
     return current.outcome()
 
 

@@ -23,7 +23,7 @@ def names_of(axis_name: Any) -> tuple:
     return names
 
 
-def axis_size(axis_name: Any, /) -> int:
+def axis_size(axis_name: Any) -> int:
     """The number of members along a named axis (or several).
 
     NameError for a name that is not in scope.
