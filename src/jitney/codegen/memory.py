@@ -229,6 +229,11 @@ def store(e, code, pointer, place: Place, value, lanes, mask=None, stream=False)
         if value.lanes != 1:
             value = extract_lane(e, value, 0)
         address = pointer_at(e, pointer, type_, place.base)
+        if mask is not None:  # where it is off, a word of no importance is written
+            allowed = mask if mask.lanes == 1 else extract_lane(e, mask, 0)
+            address = e.instruction(
+                f"select i1 {allowed.names[0]}, ptr {address}, ptr %safe_word"
+            )
         e.emit_raw(f"  store {type_} {value.names[0]}, ptr {address}")
         return
     if value.lanes != lanes:

@@ -178,7 +178,8 @@ class KernelBuilder:
             self.buffers[number] = (buffer.code, "inout")
         return number
 
-    def load(self, view, index, mask=None) -> Expr:
+    def load(self, view, index, mask=None, variables=frozenset()) -> Expr:
+        """An element of a buffer. `variables`: loops it must be loaded anew in."""
         if mask is not None and mask.op == "const":
             if not mask.attrs[0]:
                 return self.make("const", (), view.buffer.code, (0,), cost=0)
@@ -186,9 +187,8 @@ class KernelBuilder:
         position = self.position_in(view, index)
         number = self.buffer_number(view.buffer, "in")
         args = (mask,) if mask is not None else ()
-        return self.make(
-            "load", args, view.buffer.code, (number, position), self.variables_of(position), cost=1
-        )
+        variables = variables | self.variables_of(position)
+        return self.make("load", args, view.buffer.code, (number, position), variables, cost=1)
 
     @staticmethod
     def position_in(view, index) -> Affine:

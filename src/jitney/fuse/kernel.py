@@ -177,6 +177,16 @@ def _affine_text(slots, affines, affine, names) -> str:
     return "+".join(parts)
 
 
+def _loaded_anew(load: Expr, by_id: dict[int, Expr]) -> frozenset:
+    """Loops in which a load is repeated although its place does not change in them."""
+    found = load.variables
+    for a in load.args:
+        found = found - a.variables
+    for atom, _ in load.attrs[1][1]:
+        found = found - (by_id[-1 - atom].variables if atom < 0 else {atom})
+    return found
+
+
 def number_slots(kernel: Kernel, used: list[Expr]) -> SlottedKernel:
     """Gives every size-dependent integer of a kernel a slot and writes the canonical text.
 
@@ -189,6 +199,8 @@ def number_slots(kernel: Kernel, used: list[Expr]) -> SlottedKernel:
     params: dict[int, str] = {}
     number: dict[int, int] = {}
     loop_names: dict[int, str] = {}
+    by_id = {x.id: x for x in used}
+    in_registers = any(stage.carried for stage in kernel.stages)
 
     def names(atom):
         return loop_names[atom] if atom >= 0 else f"e{number[-1 - atom]}"
@@ -220,6 +232,8 @@ def number_slots(kernel: Kernel, used: list[Expr]) -> SlottedKernel:
         op = expr.op
         if op == "load":
             text = f"b{expr.attrs[0]}[{affine(expr.attrs[1])}]"
+            again = _loaded_anew(expr, by_id) & loop_names.keys() if in_registers else ()
+            text += "".join([f" anew in {loop_names[v]}" for v in sorted(again)])
         elif op in ("index", "saved"):
             extra = f"{expr.attrs[0]} " if op == "saved" else ""
             text = extra + affine(expr.attrs[-1])

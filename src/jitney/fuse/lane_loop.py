@@ -84,7 +84,7 @@ def _kinds(graph, pairs):
     """same | counter | row | carry, and for rows the axes that are written whole."""
     kinds, axes = [], {}
     for old, new in pairs:
-        kind = kind_of_state(graph, old, new, None)
+        kind = kind_of_state(graph, old, new, None, unread=True)
         if kind == "carry" and _step_of(old, new) is not None:
             kind = "counter"
         if kind == "row":

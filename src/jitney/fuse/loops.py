@@ -7,16 +7,15 @@ them (`in_place.py`: without copying wherever that is right).
 
 from dataclasses import dataclass
 
-from ..graph.graph import Graph
 from ..ir.types import nbytes_of
 from .buffers import CopyStep, Item, View, whole
-from .build_kernel import is_elementwise
 from .in_place import is_whole_copy, merge_copies, readers_first, root_of, update_in_place
 from .lane_loop import build_lane_loop
 from .partition import Partition, heaviest, stored_operands
 from .plan_buffers import step_buffers
 from .register_loop import build_register_loop
 from .routines import CALLS, stored_view
+from .updates import separate_updates
 
 SMALL_LOOP_NS = 100.0
 LOOP_TURN_NS = 30.0  # a turn of a loop in registers
@@ -63,7 +62,7 @@ def _nested(partition, body, input_views, captured_views):
         for node, view in zip(body.captured, captured_views, strict=True):
             inner.views[node.id] = view
         inner.aliases = partition.aliases
-        inner.graph = _separate_updates(inner, body.graph)
+        inner.graph = separate_updates(inner, body.graph)
         inner.run()
         if merge and inner.is_circular():
             merge = False
@@ -73,74 +72,6 @@ def _nested(partition, body, input_views, captured_views):
             break
         forced = forced | heaviest(twice, inner.node_of)
     return inner
-
-
-def _separate_updates(inner, graph):
-    """The body with chains of updates stored one by one, and with updates that read what they
-    overwrite elsewhere computed beforehand, so that each of them can happen in place."""
-    outputs = [_separated(inner, node) for node in graph.outputs]
-    return Graph(graph.inputs, graph.constants, outputs, graph.name)
-
-
-def _separated(inner, node):
-    table = inner.table
-    if node.op == "reshape" and node.args[0].op in ("dynamic_update_slice", "part"):
-        return inner.reshape(_separated(inner, node.args[0]), node.shape)
-    if node.op == "part" and node.args[0].attrs[0] == "scatter":
-        if _is_update(node.args[0].args[0]):
-            inner.request(node.args[0].args[0])
-        return node
-    if node.op != "dynamic_update_slice":
-        return node
-    operand, update, *starts = node.args
-    if _is_update(operand):
-        inner.request(operand)
-    if not _reads_elsewhere(update, operand, starts):
-        return node
-    inner.request(update)
-    copied = table.intern("copy", (update,), update.shape, update.dtype)
-    return table.intern(node.op, (operand, copied, *starts), node.shape, node.dtype, node.attrs)
-
-
-def _is_update(node) -> bool:
-    while node.op == "reshape":
-        node = node.args[0]
-    return node.op == "dynamic_update_slice" or (
-        node.op == "part" and node.args[0].attrs[0] == "scatter"
-    )
-
-
-def _reads_elsewhere(update, operand, starts) -> bool:
-    """Whether an update depends on its operand other than at the very place it overwrites."""
-    seen, stack = set(), [update]
-    while stack:
-        node = stack.pop()
-        if node.id in seen:
-            continue
-        seen.add(node.id)
-        if node is operand:
-            return node.op not in ("lit", "empty", "broadcast", "iota")
-        same = node.op == "dynamic_slice" and node.args[0] is operand
-        if same and list(node.args[1:]) == starts and node.shape == update.shape:
-            stack.extend(starts)
-            continue
-        if node.op == "reshape" or is_elementwise(node) or node.op == "dynamic_slice":
-            stack.extend(node.args)
-        elif _depends(node, operand):
-            return True
-    return False
-
-
-def _depends(node, operand) -> bool:
-    seen, stack = set(), [node]
-    while stack:
-        node = stack.pop()
-        if node is operand:
-            return True
-        if node.id not in seen and node.id > operand.id:
-            seen.add(node.id)
-            stack.extend(node.args)
-    return False
 
 
 def _steps(items):

@@ -4,6 +4,7 @@ Out-of-bounds starts are clamped; in mode 'fill' the elements of a window that w
 fill value (never read).
 """
 
+from ..graph.graph import literal_value
 from ..ir.types import kind_of
 from . import affine as af
 from .build_kernel import pull_rule
@@ -18,9 +19,12 @@ def as_i64(builder, expr):
 
 def clamped(builder, start, limit):
     """An index: start clamped into [0, limit]."""
-    start = as_i64(builder, start)
     if limit <= 0:
         return af.ZERO
+    if start.op in ("const", "param"):
+        value = int(literal_value(start.attrs[0], start.dtype))
+        return af.constant(min(max(value, 0), limit))
+    start = as_i64(builder, start)
     low = builder.make("max", (start, builder.integer(0)), "i64")
     return builder.atom(builder.make("min", (low, builder.integer(limit)), "i64"))
 

@@ -67,6 +67,7 @@ class StateBuilder(KernelBuilder):
         self.carried: dict[int, tuple[int, tuple]] = {}
         self.counted: dict[int, tuple] = {}
         self.counter = None
+        self.written: set[int] = set()
         self.turn = self.new_variable(0)
         self.lane = (af.variable(self.new_variable(batch)),) if batch else ()
 
@@ -105,6 +106,11 @@ class StateBuilder(KernelBuilder):
     def elements(self, shape):
         """The places of a lane's elements in an array of the state."""
         return [(*self.lane, *place) for place in _places(shape[len(self.lane) :])]
+
+    def load(self, view, index, mask=None, variables=frozenset()):
+        if view.buffer.id in self.written:  # by earlier turns
+            variables = variables | {self.turn}
+        return super().load(view, index, mask, variables)
 
     def _as_sum(self, node):
         (contract_a, contract_b), (batch_a, batch_b) = node.attrs
@@ -147,8 +153,10 @@ def bind_inputs(builder, leaves, body, counted, consts, captured, state, kinds):
         if kind == "carry":
             builder.carried[node.id] = (first, node.shape)
             first += math.prod(node.shape[len(builder.lane) :])
-        elif kind == "same":
+        elif kind == "same" or (kind == "row" and not builder.lane):
             leaves.views[node.id] = view
+            if kind == "row":
+                builder.written.add(view.buffer.id)
     return inputs[len(consts) :]
 
 
@@ -184,18 +192,32 @@ def _build(partition, test, body, count, consts, own, tests, state, flag):
     return kernel, [partition.buffers[i] for i in builder.buffer_ids]
 
 
-def kind_of_state(graph, old, new, longest=MAX_ROW) -> str:
-    """same | row (only one row is written, of at most `longest` elements) | carry."""
+def kind_of_state(graph, old, new, longest=MAX_ROW, unread=False) -> str:
+    """same | row (only one row is written, of at most `longest` elements) | carry.
+
+    The other elements of an array with rows may be read, unless `unread`: in one loop all loads of
+    a turn come before its stores, but lanes must not see what other lanes have stored."""
     if old is new:
         return "same"
     if new.op == "dynamic_update_slice" and new.args[0] is old and (
         longest is None or new.args[1].size <= longest
     ):
-        uses = sum(a is old for n in graph.nodes() for a in n.args)
+        replaced = row_replaced(new)
+        uses = sum(a is old and n is not replaced for n in graph.nodes() for a in n.args)
         traced = any(s.op != "lit" for s in new.args[2:])
-        if uses == 1 and traced and graph.outputs.count(new) == 1:
+        if (uses == 1 or not unread) and traced and graph.outputs.count(new) == 1:
             return "row"
     return "carry"
+
+
+def row_replaced(new):
+    """What was where a row is written, if the row is `select(mask, value, what was there)`."""
+    operand, update, *starts = new.args
+    if update.op != "select":
+        return None
+    before = update.args[2]
+    same = before.op == "dynamic_slice" and before.args[0] is operand
+    return before if same and list(before.args[1:]) == starts else None
 
 
 def _places(shape):
@@ -222,10 +244,14 @@ def store_row(builder, stage, new, view, lane_axis=None) -> None:
         clamped(builder, builder.value(s, ()), n - size)
         for s, n, size in zip(starts, new.shape, update.shape, strict=True)
     ]
+    mask = None
+    if row_replaced(new) is not None:
+        mask, update = update.args[:2]
     for place in _row_places(builder, update.shape, lane_axis):
         where = [af.add(a, b) for a, b in zip(place, first, strict=True)]
         position = builder.position_in(view, where)
-        stage.stores.append(Store(number, position, builder.value(update, place)))
+        written = builder.value(mask, place) if mask is not None else None
+        stage.stores.append(Store(number, position, builder.value(update, place), written))
 
 
 def _row_places(builder, shape, lane_axis):

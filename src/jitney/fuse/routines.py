@@ -13,6 +13,7 @@ from .buffers import NativeStep, PythonStep, View, whole
 from .partition import step_maker
 from .pull_gather import clamped
 from .pull_views import MAX_SELECTS
+from .updates import reads_elsewhere
 
 NS_PER_ELEMENT = {"sort": 30.0, "argsort": 40.0, "top_k": 2.0, "scatter": 1.5, "cumulative": 0.8}
 SMALL_CONCAT = 64  # so few elements are one kernel with selects, not one kernel a part
@@ -39,7 +40,7 @@ def store_update(partition, node, view, item):
 
     The copy of the operand disappears where the planner may reuse its memory.
     """
-    operand, update = node.args[:2]
+    operand, update, *starts = node.args
     partition.emit_into(operand, view, item)
 
     def position(builder, target, index):
@@ -49,7 +50,13 @@ def store_update(partition, node, view, item):
             where.append(af.add(a, first))
         return builder.position_in(target, where)
 
+    before = partition.view_of(operand)
+    if not partition.is_nested and before is not None:
+        if not reads_elsewhere(update, operand, starts):
+            partition.views[operand.id] = view  # what it reads of the operand, it has just copied
     partition.emit_kernel([(update, view)], item, position)
+    if before is not None:
+        partition.views[operand.id] = before
 
 
 def stored_view(partition, node) -> View:

@@ -5,6 +5,7 @@ import math
 from ..ir.strides import contiguous_strides
 from ..ir.types import DTYPE_OF_CODE, kind_of
 from .rules import LoweringError, Pair, lower_rule
+from .scatter_window import is_single_window, scatter_window
 
 
 def _mode_name(mode) -> str:
@@ -90,9 +91,13 @@ def _scatter(g, params, kind, x, indices, updates):
     if kind == "sub":
         kind, updates = "add", g.neg(updates)
     d = params["dimension_numbers"]
-    window, offsets, updates = _offsets(g, d, _mode_name(params["mode"]), x, indices, updates)
+    mode = _mode_name(params["mode"])
     if x.dtype == "b1":
         kind = {"add": "max", "mul": "min"}.get(kind, kind)
+    if is_single_window(d, updates) and (x.dtype != "b1" or kind == "set"):
+        return scatter_window(g, d, mode, kind, x, indices, updates)
+    window, offsets, updates = _offsets(g, d, mode, x, indices, updates)
+    if x.dtype == "b1":
         small = [g.convert(n, "u8") for n in (x, updates)]
         return g.convert(_call(g, kind, small[0], offsets, small[1], window), "b1")
     return _call(g, kind, x, offsets, updates, window)

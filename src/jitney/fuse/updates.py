@@ -1,0 +1,108 @@
+"""What an update of a part of an array reads of that array, and what can happen in place.
+
+In: nodes `dynamic_update_slice` and scatters, chains of them above all. Out: nodes for which it is
+safe to overwrite the array: whatever reads it elsewhere is computed beforehand.
+"""
+
+from ..graph.graph import Graph
+from .build_kernel import is_elementwise
+
+
+def separate_updates(inner, graph):
+    """The body with chains of updates stored one by one, and with updates that read what they
+    overwrite elsewhere computed beforehand, so that each of them can happen in place."""
+    outputs = [_separated(inner, node) for node in graph.outputs]
+    return Graph(graph.inputs, graph.constants, outputs, graph.name)
+
+
+def _separated(inner, node):
+    table = inner.table
+    if node.op == "reshape" and node.args[0].op in ("dynamic_update_slice", "part"):
+        return inner.reshape(_separated(inner, node.args[0]), node.shape)
+    if node.op == "part" and node.args[0].attrs[0] == "scatter":
+        operand = node.args[0].args[0]
+        if _is_update(operand):
+            inner.views[operand.id] = inner.request(_separated(inner, operand))
+        return node
+    if node.op != "dynamic_update_slice":
+        return node
+    operand, update, *starts = node.args
+    if _is_update(operand):
+        inner.views[operand.id] = inner.request(_separated(inner, operand))
+    older = _older(operand)
+    if not reads_elsewhere(update, operand, starts) and not _depends_on_any(update, older):
+        return node
+    update = _detached(inner, update, operand, starts, older)
+    return table.intern(node.op, (operand, update, *starts), node.shape, node.dtype, node.attrs)
+
+
+def _older(node):
+    """What an array was before the updates that lead to it."""
+    found = []
+    while _is_update(node):
+        while node.op == "reshape":
+            node = node.args[0]
+        node = node.args[0].args[0] if node.op == "part" else node.args[0]
+        found.append(node)
+    return found
+
+
+def _detached(inner, node, operand, starts, older):
+    """An update in which whatever reads the array elsewhere, or before an earlier update, is
+    computed beforehand; what is at the very place may be read there."""
+    at_place = node.op == "dynamic_slice" and node.args[0] is operand
+    if at_place and list(node.args[1:]) == starts:
+        return node
+    here = node is operand or _depends(node, operand)
+    if not here and not _depends_on_any(node, older):
+        return node
+    if here and is_elementwise(node):
+        args = tuple([_detached(inner, a, operand, starts, older) for a in node.args])
+        return inner.table.intern(node.op, args, node.shape, node.dtype, node.attrs)
+    inner.request(node)
+    return inner.table.intern("copy", (node,), node.shape, node.dtype)
+
+
+def _depends_on_any(node, others) -> bool:
+    return any(node is other or _depends(node, other) for other in others)
+
+
+def _is_update(node) -> bool:
+    while node.op == "reshape":
+        node = node.args[0]
+    return node.op == "dynamic_update_slice" or (
+        node.op == "part" and node.args[0].attrs[0] == "scatter"
+    )
+
+
+def reads_elsewhere(update, operand, starts) -> bool:
+    """Whether an update depends on its operand other than at the very place it overwrites."""
+    seen, stack = set(), [update]
+    while stack:
+        node = stack.pop()
+        if node.id in seen:
+            continue
+        seen.add(node.id)
+        if node is operand:
+            return node.op not in ("lit", "empty", "broadcast", "iota")
+        same = node.op == "dynamic_slice" and node.args[0] is operand
+        if same and list(node.args[1:]) == starts and node.shape == update.shape:
+            stack.extend(starts)
+            continue
+        if node.op == "reshape" or is_elementwise(node) or node.op == "dynamic_slice":
+            stack.extend(node.args)
+        elif _depends(node, operand):
+            return True
+    return False
+
+
+def _depends(node, operand) -> bool:
+    seen, stack = set(), [node]
+    while stack:
+        node = stack.pop()
+        if node is operand:
+            return True
+        if node.id not in seen and node.id > operand.id:
+            seen.add(node.id)
+            stack.extend(node.args)
+    return False
