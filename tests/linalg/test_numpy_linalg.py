@@ -69,6 +69,12 @@ def test_modes_of_qr():
         same(found, want)
 
 
+def test_slogdet_by_qr():
+    for a in (A, -A[:3, :3], random((5, 5), "float32"), random((2, 4, 4), "float32")):
+        for found, want in zip(linalg.slogdet(a, method="qr"), np.linalg.slogdet(a), strict=True):
+            np.testing.assert_allclose(found, want, 1e-4, 1e-5)
+
+
 def test_hermitian_options():
     s = A - 5 * np.eye(4, dtype=np.float32)
     u, values, vh = linalg.svd(s, hermitian=True)

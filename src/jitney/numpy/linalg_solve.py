@@ -210,17 +210,21 @@ def _log_parts(diagonal: Any, parity: Any) -> SlogdetResult:
     return SlogdetResult(sign, logs)
 
 
-@custom_jvp
-def _slogdet_lu(a):
+def _slogdet_value(a, by_qr):
+    if by_qr:
+        return _slogdet_qr(a)
     packed, pivots, _ = lax_linalg.lu(a)
     return _log_parts(diagonal_of(packed), _parity(pivots, a.dtype))
 
 
-@_slogdet_lu.defjvp
-def _slogdet_lu_jvp(primals, tangents):
+_slogdet = custom_jvp(_slogdet_value, nondiff_argnums=(1,))
+
+
+@_slogdet.defjvp
+def _slogdet_jvp(by_qr, primals, tangents):
     # d log|det A| = Re tr(A⁻¹ dA); the phase turns by the imaginary part (Giles 2008, 2.2.4).
     (a,), (t,) = primals, tangents
-    sign, logs = _slogdet_lu(a)
+    sign, logs = _slogdet(a, by_qr)
     change = jnp.trace(solve(a, t), axis1=-1, axis2=-2)
     if not is_complex(a):
         return SlogdetResult(sign, logs), SlogdetResult(jnp.zeros_like(sign), change)
@@ -244,10 +248,8 @@ def slogdet(a, *, method=None):
     shape = shape_of(a)
     if len(shape) < 2 or shape[-1] != shape[-2]:
         raise ValueError(f"Argument to slogdet() must have shape [..., n, n], got {shape}")
-    if method in (None, "lu"):
-        return SlogdetResult(*_slogdet_lu(a))
-    if method == "qr":
-        return _slogdet_qr(a)
+    if method in (None, "lu", "qr"):
+        return SlogdetResult(*_slogdet(a, method == "qr"))
     raise ValueError(f"Unknown slogdet method '{method}'. Supported methods are 'lu' (`None`), and "
                      "'qr'.")
 
