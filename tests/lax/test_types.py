@@ -17,7 +17,8 @@ def test_weak_type_is_kept_only_when_all_operands_are_weak():
     assert lax.add(1, 2).weak_type and lax.add(1, 2).dtype == np.int32
     assert not lax.add(F, 2.0).weak_type
     assert lax.sin(1.0).weak_type
-    assert not lax.eq(1, 2).weak_type and not lax.is_finite(1.0).weak_type
+    assert lax.eq(1, 2).weak_type and lax.is_finite(1.0).weak_type      # as in JAX
+    assert not lax.eq(F, 2.0).weak_type
     assert lax.complex(1.0, 2.0).weak_type
     assert lax.select(True, 1.0, 2.0).weak_type and lax.reduce_sum(1.0, ()).weak_type
     assert not lax.convert_element_type(1.0, np.float32).weak_type

@@ -40,6 +40,11 @@ def test_elementwise_program():
         """)  # noqa: E501
 
 
+def test_places_are_no_part_of_a_program():
+    device = jitney.devices()[0]
+    assert text(lambda x: lax.sin(jitney.device_put(x, device)), V) == text(lax.sin, V)
+
+
 def test_reductions():
     assert text(lambda x: [lax.reduce_sum(x, (0,)), lax.argmax(x, 1, "int32")], M) == golden("""
         func.func public @main(%arg0: tensor<2x3xf32>) -> (tensor<3xf32> {jax.result_info = "result[0]"}, tensor<2xi32> {jax.result_info = "result[1]"}) {
@@ -165,8 +170,9 @@ WITHOUT_FORM = {
     "lu", "qr", "geqrf", "geqp3", "householder_product", "eig", "eigh", "svd", "schur",
     "hessenberg", "tridiagonal", "tridiagonal_solve", "lu_pivots_to_permutation", "all_gather",
     "all_to_all", "axis_index", "pmax", "pmin", "ppermute", "psum", "reduce_scatter", "pbroadcast",
-    "pgather", "pmap", "shard_map"}
-TESTED_BY_NAME = {"name", "cholesky", "custom_linear_solve", "triangular_solve", "fft", "jit"}
+    "pgather", "pmap", "psum_invariant", "shard_map"}
+TESTED_BY_NAME = {"name", "cholesky", "custom_linear_solve", "triangular_solve", "fft", "jit",
+                  "device_put", "pvary", "sharding_constraint"}
 
 
 def _used(jaxpr) -> set[str]:

@@ -381,7 +381,7 @@ def _promote(mode: str, wide: bool, specs: tuple) -> tuple[Any, bool]:
             dtype = dtypes_found[0]
         else:
             dtype = found if isinstance(found, np.dtype) else _PYTHON_SCALARS[found]
-        return _narrow(dtype, wide), True
+        return _narrow(dtype, wide), dtype != _BOOL       # what promotion makes boolean is strong
     dtype = _join(mode, frozenset(_node(d, weak) for d, weak in specs))
     weak = dtype in _WEAK
     return _narrow(_PYTHON_SCALARS[dtype] if weak else dtype, wide), weak

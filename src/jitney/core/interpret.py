@@ -6,11 +6,13 @@ compared with it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from jitney.base import dtypes
 from jitney.core import avals, slots
 from jitney.core.jaxpr import ClosedJaxpr, DropVar, Jaxpr, Literal, Var
 from jitney.core.primitive import Primitive
@@ -73,7 +75,8 @@ def eval_reference(jaxpr: Jaxpr, consts: Sequence[Any], *args: np.ndarray) -> li
         return atom.as_numpy() if type(atom) is Literal else env[atom]
 
     for eqn, dying in zip(jaxpr.eqns, last_uses(jaxpr)):
-        outs = apply_reference(eqn.primitive, [read(v) for v in eqn.invars], eqn.params)
+        outs = _apply(eqn.primitive, [read(v) for v in eqn.invars], [v.aval for v in eqn.invars],
+                      [v.aval for v in eqn.outvars], eqn.params)
         for var, out in zip(eqn.outvars, outs, strict=True):
             if type(var) is not DropVar:
                 env[var] = conform(out, var.aval, eqn)
@@ -96,6 +99,36 @@ def apply_reference(primitive: Primitive, args: Sequence[np.ndarray], params: di
     return list(out) if primitive.multiple_results else [out]
 
 
+# Primitives that move elements and never look at them. Elements that are several numbers in memory
+# (random keys) are handed to their references as one opaque element each.
+_MOVING = frozenset((
+    "broadcast_in_dim", "concatenate", "copy", "dynamic_slice", "dynamic_update_slice",
+    "expand_dims", "gather", "reshape", "rev", "select_n", "slice", "split", "squeeze",
+    "transpose"))
+
+
+def _apply(primitive: Primitive, args: Sequence, in_avals: Sequence, out_avals: Sequence,
+           params: dict) -> list:
+    """`apply_reference`, with keys as opaque elements where they are only moved."""
+    keys = [dtypes.is_extended(a.dtype) for a in in_avals]
+    if primitive.name not in _MOVING or True not in keys:
+        return apply_reference(primitive, args, params)
+    packed = [_packed(x, a) if k else x for x, a, k in zip(args, in_avals, keys)]
+    outs = apply_reference(primitive, packed, params)
+    return [_unpacked(x, a) if dtypes.is_extended(a.dtype) else x for x, a in zip(outs, out_avals)]
+
+
+def _packed(x: np.ndarray, aval: avals.ShapedArray) -> np.ndarray:
+    width = math.prod(aval.dtype.physical_shape)
+    rows = np.ascontiguousarray(x).reshape(*aval.shape, width)
+    return rows.view(np.dtype((np.void, width * rows.itemsize))).reshape(aval.shape)
+
+
+def _unpacked(x: Any, aval: avals.ShapedArray) -> np.ndarray:
+    words = np.ascontiguousarray(x).reshape(-1).view(aval.dtype.physical_dtype)
+    return words.reshape(aval.shape + tuple(aval.dtype.physical_shape))
+
+
 def conform(out: Any, aval: avals.ShapedArray, what: Any) -> np.ndarray:
     """Check that a reference's result has the promised shape; bring it to the dtype."""
     out = np.asarray(out)
@@ -113,7 +146,7 @@ def _evaluate_by_reference(primitive: Primitive, args: tuple, params: dict) -> A
         out_avals = [out_avals]
     values = [avals.numpy_value(a, t) for a, t in zip(args, in_avals)]
     outs = [avals._native.array_from_numpy(conform(o, t, primitive), t)
-            for o, t in zip(apply_reference(primitive, values, params), out_avals)]
+            for o, t in zip(_apply(primitive, values, in_avals, out_avals, params), out_avals)]
     return outs if primitive.multiple_results else outs[0]
 
 

@@ -1,6 +1,6 @@
 """Comparisons: eq, ne, lt, le, gt, ge, and the total order used by sorting.
 
-In: two operands of one dtype. Out: bool, never weakly typed.
+In: two operands of one dtype. Out: bool, weakly typed if both operands are (as in JAX).
 Invariant: NaN compares unequal to everything, except in the total order, where it is the greatest.
 """
 

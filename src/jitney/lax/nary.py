@@ -188,8 +188,8 @@ def hide_none(primitive: Primitive, *names: str) -> None:
 
 
 def to_boolean(dtype: Any, weak: bool) -> tuple[Any, bool]:
-    """Result type of predicates: bool, never weak."""
-    return np.dtype(np.bool_), False
+    """Result type of predicates: bool, weak if the operands are, as in JAX."""
+    return np.dtype(np.bool_), weak
 
 
 # --- batching --------------------------------------------------------------------------------

@@ -26,9 +26,9 @@ def check_out_sharding(name: str, out_sharding: Any) -> None:
                         f"`NamedSharding` or `PartitionSpec`. Got {out_sharding} of type: "
                         f"{type(out_sharding)}")
     if current_mesh() is None and isinstance(out_sharding, PartitionSpec):
-        raise ValueError("Using PartitionSpec when you are not under a mesh context is not allowed. "
-                         "Please pass a NamedSharding instance or enter into a mesh context via "
-                         f"`jax.set_mesh`. Got {out_sharding} for {name}")
+        raise ValueError("Using PartitionSpec when you are not under a mesh context is not "
+                         "allowed. Please pass a NamedSharding instance or enter into a mesh "
+                         f"context via `jax.set_mesh`. Got {out_sharding} for {name}")
 
 
 __all__ = ["check_out_sharding"]

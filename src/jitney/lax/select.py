@@ -16,6 +16,7 @@ from jitney.core.avals import ShapedArray, get_aval
 from jitney.core.primitive import Primitive
 from jitney.lax import compare
 from jitney.lax.bits import bitwise_and
+from jitney.lax.cast import convert_element_type
 from jitney.lax.nary import broadcast_to, filled, require_same_dtypes
 from jitney.lax.shape import broadcast_in_dim, shape_of
 from jitney.transforms.jvp import (
@@ -37,14 +38,22 @@ def select(pred, on_true, on_false):
     >>> select(True, 1.0, 2.0).item()
     1.0
     """
-    return select_n_p.bind(pred, on_false, on_true)
+    return select_n_p.bind(_as_choice(pred), on_false, on_true)
 
 
 def select_n(which, *cases):
     """`cases[which]`, elementwise; a boolean `which` chooses between two cases."""
     if not cases:
         raise ValueError("select_n() must have at least one case")
-    return select_n_p.bind(which, *cases)
+    return select_n_p.bind(_as_choice(which), *cases)
+
+
+def _as_choice(which: Any) -> Any:
+    """Integers of any width as those the primitive takes."""
+    dtype = get_aval(which).dtype
+    if dtypes.is_integer(dtype) and dtype not in (np.int32, np.int64):
+        return convert_element_type(which, np.int32)
+    return which
 
 
 select_n_p = Primitive("select_n", kind="elementwise")

@@ -44,6 +44,9 @@ def _register_binary(name, op):
     def rule(ctx, eqn, x, y):
         x, y = _same_shape(ctx, eqn, x, y)
         if isinstance(x, Pair):
+            if not isinstance(y, Pair):                # a complex base, an integer exponent
+                y = ctx.g.convert(y, x.re.dtype)
+                y = Pair(y, ctx.g.full(0.0, y.shape, y.dtype))
             return complex_math.binary(ctx.g, name, x, y)
         if x.dtype == "b1" and op in _BOOLEAN:
             return _boolean(ctx.g, op, x, y)

@@ -50,6 +50,8 @@ def leaky_relu(x, negative_slope=1e-2):
 def hard_tanh(x):
     """x kept within [-1, 1]."""
     x = arraylike("hard_tanh", x)
+    if jnp.issubdtype(x.dtype, np.unsignedinteger):
+        return jnp.where(x > 1, 1, x)                   # no number below -1
     return jnp.where(x > 1, 1, jnp.where(x < -1, -1, x))
 
 

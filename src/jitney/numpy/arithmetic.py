@@ -12,6 +12,7 @@ import numpy as np
 
 from jitney import lax
 from jitney.base import dtypes
+from jitney.lax.nary import constant as same_constant
 from jitney.numpy.jitted import inlined, traced_call
 from jitney.numpy.promotion import (
     arraylike,
@@ -22,12 +23,13 @@ from jitney.numpy.promotion import (
     promote_args,
     promote_args_inexact,
     promote_args_numeric,
+    promote_dtypes,
     promote_dtypes_numeric,
     promote_shapes,
     shape_of,
     strong,
 )
-from jitney.numpy.ufuncs import by_parts, constant, is_integral, magnitude
+from jitney.numpy.ufuncs import by_parts, constant, is_integral, magnitude, strong_constant
 from jitney.numpy.where import spread, where_value
 
 # --- rounding ----------------------------------------------------------------------------------
@@ -106,7 +108,7 @@ def modf(x, /, out=None):
 
 
 def _nonzero_divisor(x: Any) -> Any:
-    return where_value(lax.eq(x, constant(0, x)), lax.full(shape_of(x), constant(1, x)), x)
+    return where_value(lax.eq(x, constant(0, x)), lax.full_like(x, 1), x)
 
 
 @traced_call
@@ -147,8 +149,8 @@ def floor_divide(x1, x2, /):
         quotient = lax.div(x1, x2)
         signs_differ = lax.ne(lax.sign(x1), lax.sign(x2))
         inexact = lax.ne(lax.rem(x1, x2), constant(0, x1))
-        return where_value(lax.bitwise_and(signs_differ, inexact),
-                           lax.sub(quotient, constant(1, quotient)), quotient)
+        return where_value(lax.bitwise_and(*promote_dtypes(signs_differ, inexact)),
+                           lax.sub(quotient, same_constant(quotient, 1)), quotient)
     if dtypes.is_complex(dtype):
         raise TypeError("floor_divide does not support complex-valued inputs")
     return _float_divmod(x1, x2)[0]
@@ -160,7 +162,7 @@ def _float_divmod(x1: Any, x2: Any) -> tuple[Any, Any]:
     quotient = lax.div(difference, x2)
     adjust = lax.bitwise_and(lax.ne(rest, constant(0, rest)), lax.ne(lax.sign(x2), lax.sign(rest)))
     rest = lax.select(adjust, lax.add(rest, x2), rest)
-    quotient = lax.select(adjust, lax.sub(quotient, constant(1, quotient)), quotient)
+    quotient = lax.select(adjust, lax.sub(quotient, same_constant(quotient, 1)), quotient)
     return lax.round(quotient, lax.RoundingMethod.AWAY_FROM_ZERO), rest
 
 
@@ -191,7 +193,7 @@ def _integer_power(x: Any, exponent: Any) -> Any:
     """Integers to integer powers by repeated squaring (exponents below 64; larger ones wrap)."""
     zero, one = constant(0, x), constant(1, x)
     vanishes = lax.bitwise_and(lax.eq(x, zero), lax.ne(exponent, zero))
-    result = where_value(vanishes, zero, one)
+    result = where_value(vanishes, strong_constant(0, x), strong_constant(1, x))
     for step in range(6):
         if step:
             x = lax.mul(x, x)

@@ -49,11 +49,11 @@ def isinf(x, /):
     x = arraylike("isinf", x)
     dtype = dtype_of(x)
     if dtypes.is_floating(dtype):
-        return lax.eq(lax.abs(x), constant(np.inf, x))
+        return lax.eq(lax.abs(x), strong_constant(np.inf, x))
     if dtypes.is_complex(dtype):
         re, im = lax.real(x), lax.imag(x)
-        return lax.bitwise_or(lax.eq(lax.abs(re), constant(np.inf, re)),
-                              lax.eq(lax.abs(im), constant(np.inf, im)))
+        return lax.bitwise_or(lax.eq(lax.abs(re), strong_constant(np.inf, re)),
+                              lax.eq(lax.abs(im), strong_constant(np.inf, im)))
     return lax.full(shape_of(x), False, np.bool_)
 
 
@@ -62,7 +62,7 @@ def _is_signed_infinity(name: str, infinity: float, x: Any, out: Any) -> Any:
     x = arraylike(name, x)
     dtype = dtype_of(x)
     if dtypes.is_floating(dtype):
-        return lax.eq(x, constant(infinity, x))
+        return lax.eq(x, strong_constant(infinity, x))
     if dtypes.is_complex(dtype):
         raise ValueError(f"{name} is not well defined for complex dtypes")
     return lax.full(shape_of(x), False, np.bool_)
@@ -98,7 +98,7 @@ def signbit(x, /):
     x = arraylike("signbit", x)
     dtype = dtype_of(x)
     if dtypes.is_integer(dtype):
-        return lax.lt(x, constant(0, x))
+        return lax.lt(x, strong_constant(0, x))
     if dtype == np.bool_:
         return lax.full_like(x, False)
     if not dtypes.is_floating(dtype):
@@ -230,7 +230,9 @@ def angle(z, deg=False):
     if not dtypes.is_inexact(dtype_of(re)):
         default = dtypes.canonicalize_dtype(float)
         re, im = convert(re, default), convert(im, default)
-    result = lax.atan2(strong(im), strong(re))
+    if not dtypes.is_complex(dtype_of(z)):
+        re, im = strong(re), strong(im)
+    result = lax.atan2(im, re)
     return rad2deg(result) if deg else result
 
 
@@ -278,7 +280,7 @@ def hypot(x1, x2, /):
     divisor = where_value(lax.eq(larger, zero), lax.full(shape_of(larger), one), larger)
     ratio = lax.div(smaller, divisor)
     result = lax.mul(larger, lax.sqrt(lax.add(one, lax.square(ratio))))
-    return where_value(infinite, infinity, where_value(is_zero, larger, result))
+    return where_value(infinite, constant(np.inf, larger), where_value(is_zero, larger, result))
 
 
 def _polynomial_at_zero(k: int, x: Any) -> Any:

@@ -351,7 +351,10 @@ def swapaxes(a, axis1, axis2):
     a = array_arguments("swapaxes", a)
     rank = len(shape_of(a))
     order = list(range(rank))
-    i, j = canonical_axis(axis1, rank), canonical_axis(axis2, rank)
+    try:
+        i, j = canonical_axis(axis1, rank), canonical_axis(axis2, rank)
+    except ValueError as error:
+        raise IndexError(str(error)) from None          # the class JAX raises here
     order[i], order[j] = order[j], order[i]
     return lax.transpose(a, tuple(order))
 

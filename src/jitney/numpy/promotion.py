@@ -231,11 +231,16 @@ def _report_rank_promotion(name: str, shapes: Sequence[tuple[int, ...]]) -> None
 
 
 def broadcast_shapes_or_error(name: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """The common shape; a TypeError for shapes of one rank, as of `lax`, else a ValueError."""
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:
-        listed = ", ".join(str(s) for s in shapes)
-        raise TypeError(f"{name} got incompatible shapes for broadcasting: {listed}.") from None
+        if len({len(s) for s in shapes}) == 1 and name != "where":
+            listed = ", ".join(str(s) for s in shapes)
+            text = f"{name} got incompatible shapes for broadcasting: {listed}."
+            raise TypeError(text) from None
+        raise ValueError(f"Incompatible shapes for broadcasting: shapes={list(shapes)}, in {name}"
+                         ) from None
 
 
 def promote_args(name: str, *args: Any) -> list[Any]:

@@ -74,6 +74,18 @@ def computing_dtype(dtype: Any) -> Any:
     return np.dtype(np.float32) if _is_narrow_float(dtype) else dtype
 
 
+def split_axes(name: str, axis: Any, rank: int, named: bool) -> tuple[tuple, tuple]:
+    """(axes by position, names of mapped axes); NotImplementedError unless `named` are allowed."""
+    given = axis if isinstance(axis, (tuple, list)) else (axis,)
+    names = tuple(a for a in given if isinstance(a, str))
+    if not names:
+        return canonical_axes(axis, rank), ()
+    if not named:
+        raise NotImplementedError(f"Named reductions not implemented for jnp.{name}(); "
+                                  "use collectives of jax.lax")
+    return canonical_axes(tuple(a for a in given if not isinstance(a, str)), rank), names
+
+
 def with_axes(result: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     """Put reduced axes back with length one."""
     return lax.expand_dims(result, axes) if keepdims else result
@@ -89,7 +101,7 @@ def _sum_like(name: str, a: Any, reduce: Callable, combine: Callable, identity: 
               promote_integers: bool) -> Any:
     a = arraylike(name, a)
     no_out(name, out)
-    axes = canonical_axes(axis, len(shape_of(a)))
+    axes, names = split_axes(name, axis, len(shape_of(a)), name == "sum")
     source = dtype_of(a)
     if dtype is not None:
         result_dtype = computed = requested_dtype(dtype, name)
@@ -101,6 +113,8 @@ def _sum_like(name: str, a: Any, reduce: Callable, combine: Callable, identity: 
     if where is not None:
         a = _masked(a, where, identity)
     result = reduce(a, axes)
+    if names:
+        result = lax.psum(result, names)
     if initial is not None:
         check_arraylike(name, initial)
         if np.shape(initial) != ():
@@ -131,7 +145,7 @@ def _extremum(name: str, a: Any, reduce: Callable, combine: Callable, identity: 
     a = arraylike(name, a)
     no_out(name, out)
     shape, dtype = shape_of(a), dtype_of(a)
-    axes = canonical_axes(axis, len(shape))
+    axes, names = split_axes(name, axis, len(shape), True)
     if initial is None:
         if where is not None:
             raise ValueError(f"reduction operation {name} does not have an identity, so to use a "
@@ -141,6 +155,8 @@ def _extremum(name: str, a: Any, reduce: Callable, combine: Callable, identity: 
     if where is not None:
         a = _masked(a, where, identity(dtype))
     result = reduce(convert(a, dtype), axes)
+    if names:
+        result = (lax.pmax if name == "max" else lax.pmin)(result, names)
     if initial is not None:
         check_arraylike(name, initial)
         result = combine(convert(initial, dtype), result)
@@ -182,9 +198,8 @@ def _logical(name: str, a: Any, reduce: Callable, identity: bool, axis: Any, out
              keepdims: bool, where: Any) -> Any:
     a = arraylike(name, a)
     no_out(name, out)
-    axes = canonical_axes(axis, len(shape_of(a)))
-    if dtype_of(a) != np.bool_:
-        a = lax.convert_element_type(a, np.bool_)
+    axes, _ = split_axes(name, axis, len(shape_of(a)), False)
+    a = lax.convert_element_type(a, np.bool_)          # also a weak boolean becomes a strong one
     if where is not None:
         a = _masked(a, where, identity)
     return with_axes(reduce(a, axes), axes, keepdims)
@@ -229,15 +244,16 @@ def mean_dtypes(a: Any, dtype: Any, name: str) -> tuple[Any, Any]:
 def mean_along(a: Any, axis: Any, dtype: Any, keepdims: bool, where: Any) -> Any:
     """Mean of a checked array; the work of `mean` and of `var`."""
     computed, result_dtype = mean_dtypes(a, dtype, "mean")
-    axes = canonical_axes(axis, len(shape_of(a)))
+    axes, names = split_axes("mean", axis, len(shape_of(a)), where is None)
     if where is None:
-        count = convert(float(count_along(shape_of(a), axes)), computed)
+        count = float(count_along(shape_of(a), axes)) * math.prod(map(lax.axis_size, names))
+        count = convert(count, computed)
     else:
         check_arraylike("mean", where)
         mask = spread(where, np.broadcast_shapes(shape_of(where), shape_of(a)))
         count = sum(mask, axis=axes, dtype=computed, keepdims=keepdims) \
             if dtype_of(mask) != np.bool_ else _count_true(mask, axes, computed, keepdims)
-    total = sum(a, axis=axes, dtype=computed, keepdims=keepdims, where=where)
+    total = sum(a, axis=axes + names, dtype=computed, keepdims=keepdims, where=where)
     result = lax.div(total, count)
     return convert(result, result_dtype)
 
@@ -343,9 +359,11 @@ nancumprod = _cumulative_function("nancumprod", _scan_product, 1,
                                   "Running products, NaN counting as 1.")
 _cumsum_with_promotion = _cumulative_function(
     "_cumsum_with_promotion", _scan_sum, None, "Running sums in full width.", promote=True)
-_cumprod_with_promotion = _cumulative_function(
-    "_cumprod_with_promotion", _scan_product, None, "Running products in full width.",
-    promote=True)
+
+
+def _product_in_own_type(a: Any, axis: int, dtype: Any) -> Any:
+    """Running products; unlike sums they keep small integer types, as in JAX."""
+    return _cumulative("cumulative_prod", a, _scan_product, None, axis, dtype, None, False)
 
 
 def _array_api_scan(name: str, scan: Any, identity: int, x: Any, axis: Any, dtype: Any,
@@ -375,5 +393,5 @@ def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False):
 
 def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False):
     """Running products along an axis, optionally starting with 1."""
-    return _array_api_scan("cumulative_prod", _cumprod_with_promotion, 1, x, axis, dtype,
+    return _array_api_scan("cumulative_prod", _product_in_own_type, 1, x, axis, dtype,
                            include_initial)

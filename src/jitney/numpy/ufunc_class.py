@@ -284,13 +284,8 @@ def _promoting(name: str, operation: Callable) -> Callable:
 
 def _logical(name: str, operation: Callable) -> Callable:
     def apply(x, y):
-        # each side is tested in its own type, before the two are aligned
-        return operation(*promote_args(name, truth_of(name, x), truth_of(name, y)))
+        return operation(*map(truth, promote_args(name, x, y)))
     return apply
-
-
-def truth_of(name: str, x: Any) -> Any:
-    return truth(promote_args(name, x)[0])
 
 
 def _reducer(function: Callable, has_dtype: bool = True) -> Callable:

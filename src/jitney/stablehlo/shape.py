@@ -119,6 +119,12 @@ def _barrier(b, site, *values):
     return b.op("stablehlo.optimization_barrier", values, [v.type for v in values])
 
 
+@rule("device_put", "pvary", "sharding_constraint", keys=True)
+def _placed(b, site, *values):
+    """Where values are to be is no part of the program: the values themselves."""
+    return list(values)
+
+
 @rule("dce_sink", keys=True)
 def _sink(b, site, x):
     return []
