@@ -24,6 +24,7 @@ def test_results_are_placed(grid):
     assert jitney.jit(jnp.sin, in_shardings=[s])(A).sharding == s
     one = SingleDeviceSharding(jitney.devices()[3])
     assert jitney.jit(jnp.sin, out_shardings=one)(A).device is jitney.devices()[3]
+    assert jitney.jit(jnp.sin, device=jitney.devices()[4])(A).device is jitney.devices()[4]
     with jitney.set_mesh(grid):
         assert jitney.jit(jnp.sin, out_shardings=P("x"))(A).sharding == s
     static = jitney.jit(lambda n, a: a * n, static_argnums=0, in_shardings=s, out_shardings=t)

@@ -238,6 +238,8 @@ def jit(fun: Any = _MISSING, /, *, in_shardings: Any = _UNSPECIFIED,
     own["_inline"], own["_keep_unused"] = inline, keep_unused
     own["_options"] = options = {"inline": inline, "keep_unused": keep_unused}
     own["_shardings"] = None
+    if device is not None and out_shardings is _UNSPECIFIED:
+        out_shardings = device
     if in_shardings is not _UNSPECIFIED or out_shardings is not _UNSPECIFIED:
         own["_shardings"] = JitShardings(in_shardings, out_shardings, _UNSPECIFIED)
         options.update(in_shardings=in_shardings, out_shardings=out_shardings)
