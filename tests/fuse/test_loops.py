@@ -104,3 +104,40 @@ def test_an_endless_loop_can_be_interrupted():
     endless = jitney.jit(lambda x: lax.while_loop(lambda c: c >= 0, lambda c: (c + 1) % 1000, x))
     with pytest.raises(KeyboardInterrupt):
         endless(0)
+
+
+def steps_of_collatz(n):
+    return lax.while_loop(lambda s: s[0] != 1, lambda s: (
+        jnp.where(s[0] % 2 == 0, s[0] // 2, 3 * s[0] + 1), s[1] + 1), (n, 0))[1]
+
+
+def longest_below(limit):
+    def body(s):
+        n, best, total = s
+        steps = steps_of_collatz(n)
+        inner = lax.while_loop(lambda k: k * k < steps, lambda k: k + 1, 0)
+        return n + 1, jnp.maximum(best, steps), total + inner
+
+    return lax.while_loop(lambda s: s[0] < limit, body, (1, 0, 0))[1:]
+
+
+def test_loops_in_loops_give_the_same_every_time():
+    """Three nested loops whose numbers of turns depend on one another."""
+    def plain(limit):
+        best = total = 0
+        for n in range(1, limit):
+            steps = 0
+            while n != 1:
+                n, steps = (n // 2 if n % 2 == 0 else 3 * n + 1), steps + 1
+            best, total = max(best, steps), total + int(np.ceil(np.sqrt(steps)))
+        return best, total
+
+    found = jitney.jit(longest_below)
+    for limit in (1, 2, 3, 10, 97, 500):
+        want = plain(limit)
+        for _ in range(20):
+            best, total = found(limit)
+            assert (int(best), int(total)) == want
+    limits = np.array([3, 500, 1, 97, 10, 2], np.int32)
+    best, total = jitney.jit(jitney.vmap(longest_below))(limits)
+    assert list(zip(best.tolist(), total.tolist())) == [plain(int(k)) for k in limits]
