@@ -125,3 +125,13 @@ def test_forward_loop_with_updates_copies_nothing():
     found = np.asarray(jitney.jit(run, static_argnums=0)(2000))
     want = 2.0 * (1.0 - 0.5 ** np.minimum(np.arange(2000), 1000))
     np.testing.assert_allclose(found, want, rtol=1e-12)
+
+
+def test_the_gradient_of_an_unrolled_loop_is_few_kernels():
+    """What a backward pass reads of a chain is stored by few kernels, none of which computes the
+    chain again from its beginning for one value."""
+    counts = []
+    for n in (500, 1000):
+        compiled = jitney.jit(jitney.grad(lambda x, n=n: unrolled(x, n))).lower(0.7).compile()
+        counts.append(len(compiled.runtime_executable().reports))
+    assert counts[0] <= 12 and counts[1] <= 24

@@ -11,7 +11,8 @@ already live in a buffer. The rules of fusion, in order:
     the partition is made again with that knowledge.
  5. A long reduction with few results is split in pieces that depend on its size alone, so that the
     sum is the same for any number of threads.
- 6. Outputs of equal shape that share a source are computed by one kernel.
+ 6. Outputs of equal shape that share a source are computed by one kernel; so are small nodes that
+    kernels asked for.
 """
 
 import math
@@ -32,6 +33,8 @@ SPLIT_SIZE = 32768  # reductions of at least this many elements and few rows are
 SPLIT_ROWS = 64
 PIECE = 16384
 TINY_PRODUCT = 4096
+MERGED_SIZE = 64  # elements up to which nodes that kernels asked for share a kernel (rule 6)
+MERGED_ROOTS = 64
 STENCIL_COST = 64  # work per element above which a value read at neighbouring places is stored
 ROUNDS = 3  # partitions tried: forcing more values into buffers rarely changes a third one
 STEP_MAKERS: dict = {}
@@ -194,8 +197,31 @@ class Partition:
         for node in self.graph.effects:
             self.request(node)
         while self.pending:
-            node = self.pending.pop()
-            self.emit([(node, self.views.get(node.id))])
+            self.emit(self._with_neighbours(self.pending.pop()))
+
+    def _with_neighbours(self, node):
+        """Rule 6 for what kernels asked for: a small elementwise node, and others waiting that
+        share a source with it (the factors a backward pass reads of a long chain, say, which
+        kernels of their own would each compute from the chain's beginning)."""
+        roots = [(node, self.views.get(node.id))]
+        if not self._may_be_merged(node):
+            return roots
+        kept = []
+        for other in reversed(self.pending[-2 * MERGED_ROOTS :]):
+            if (
+                len(roots) < MERGED_ROOTS
+                and self._may_be_merged(other)
+                and other.shape == node.shape
+                and _shares_source(other, [roots[-1][0]])
+            ):
+                roots.append((other, self.views[other.id]))
+            else:
+                kept.append(other)
+        self.pending[-2 * MERGED_ROOTS :] = reversed(kept)
+        return roots
+
+    def _may_be_merged(self, node) -> bool:
+        return self.merge_outputs and is_elementwise(node) and 0 < node.size <= MERGED_SIZE
 
     def _place_outputs(self):
         """Gives each distinct output a buffer; others are copies of it or of a leaf."""
