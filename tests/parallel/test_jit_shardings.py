@@ -126,6 +126,8 @@ def test_compiled_programs(grid):
     plain = jitney.jit(jnp.sin).lower(A).compile()
     assert plain.output_shardings == SingleDeviceSharding(jitney.devices()[0])
     assert plain(jitney.device_put(A, s)).sharding == s
+    described = jitney.jit(jnp.sin).lower(jitney.ShapeDtypeStruct(A.shape, A.dtype, sharding=s))
+    assert described.compile().output_shardings == s
 
 
 def test_default_device():

@@ -222,7 +222,8 @@ class Compiled(_Stage):
         return self.out_tree.unflatten([s or placed.DEFAULT for s in found])
 
     def _given(self) -> tuple:
-        given = placed.given_shardings(self._call.leaves)
+        given = tuple([leaf.sharding if isinstance(leaf, ShapeDtypeStruct) else known for leaf, known
+                       in zip(self._call.leaves, placed.given_shardings(self._call.leaves))])
         asked = self._jitted._shardings
         if asked is None:
             return given
