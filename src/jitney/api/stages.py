@@ -222,8 +222,9 @@ class Compiled(_Stage):
         return self.out_tree.unflatten([s or placed.DEFAULT for s in found])
 
     def _given(self) -> tuple:
-        given = tuple([leaf.sharding if isinstance(leaf, ShapeDtypeStruct) else known for leaf, known
-                       in zip(self._call.leaves, placed.given_shardings(self._call.leaves))])
+        leaves = self._call.leaves
+        given = tuple([x.sharding if isinstance(x, ShapeDtypeStruct) else known
+                       for x, known in zip(leaves, placed.given_shardings(leaves))])
         asked = self._jitted._shardings
         if asked is None:
             return given
