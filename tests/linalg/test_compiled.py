@@ -7,7 +7,7 @@ from matrices import positive, random, same
 import jitney as jax
 import jitney.numpy as jnp
 import jitney.scipy.linalg as scipy_linalg
-from jitney import lax
+from jitney import lax, pipeline
 from jitney.base import debug
 from jitney.testing.stages import check_all_stages
 
@@ -51,6 +51,17 @@ def test_calls_do_not_see_python():
     a, b = positive((12, 12), "float32"), random((12, 3), "float32")
     assert "python" not in kinds(f, a, b)
     assert debug.counts().get("reference_steps", 0) == before
+
+
+def test_vectors_nobody_reads_are_not_computed():
+    def routines(function):
+        reports = pipeline.compile_jaxpr(jax.make_jaxpr(function)(A)).reports
+        return [r.step.params[2] for r in reports if r.kind == "routine"]
+
+    assert routines(linalg.eigvalsh) == routines(lambda a: linalg.eigh(a).eigenvalues) == [0]
+    assert routines(lambda a: linalg.svd(a).S) == routines(lambda a: linalg.norm(a, 2)) == [0]
+    assert routines(linalg.eigh) == [1] and routines(linalg.svd) == [2]
+    same(jax.jit(lambda a: linalg.svd(a).S)(A), np.linalg.svd(A)[1])
 
 
 def filter_step(a, q):

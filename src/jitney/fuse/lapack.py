@@ -26,6 +26,7 @@ _WORK = {
     "cholesky": 0.4, "lu": 0.7, "eigh": 12.0, "qr": 4.0, "geqrf": 2.0, "svd": 20.0,
     "householder_product": 2.0,
 }  # fmt: skip
+_VECTORS = {"eigh": (0,), "svd": (1, 2)}  # results that sizes[2] asks for
 _PLAIN = ("cholesky", "triangular_solve")  # routines without a workspace
 _bound = False
 _importing = ForkGate()
@@ -80,7 +81,7 @@ def add_lapack_step(partition, node, item) -> None:
     if needs_library:
         bind_library()
     views = [stored_view(partition, a) for a in node.args]
-    results = _results(partition, node)
+    results, sizes = _wanted(partition, node, sizes)
     rows = _batch_of(name, sizes, node)
     cost = _cost(name, sizes, sizes[1] if len(sizes) > 1 else sizes[0])
     grain = rows if rows * cost < PARALLEL_NS else max(1, -(-rows // PIECES))
@@ -94,6 +95,31 @@ def add_lapack_step(partition, node, item) -> None:
         places.append(work)
         params = (*sizes, lwork, nbytes, grain)
     _add_step(partition, item, name, places, params, rows, grain, written, rows * cost)
+
+
+def _wanted(partition, node, sizes):
+    """(views of the results, sizes) without eigenvectors or singular vectors nobody reads."""
+    results = _results(partition, node)
+    kind = node.attrs[2].rpartition("_")[0]
+    if kind not in _VECTORS or not sizes[2]:
+        return results, sizes
+    vectors = _VECTORS[kind]
+    if any(p in _live_parts(partition).get(node.id, ()) for p in vectors):
+        return results, sizes
+    for p in vectors:
+        results[p] = _scratch(partition, results[p].buffer.code, 1)
+    return results, (*sizes[:2], 0, *sizes[3:])
+
+
+def _live_parts(partition) -> dict[int, set[int]]:
+    """For each call of the graph, which of its results are read."""
+    found = getattr(partition, "live_parts", None)
+    if found is None:
+        found = partition.live_parts = {}
+        for node in partition.graph.nodes():
+            if node.op == "part":
+                found.setdefault(node.args[0].id, set()).add(node.attrs[0])
+    return found
 
 
 def _batch_of(name, sizes, node) -> int:

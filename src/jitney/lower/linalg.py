@@ -6,7 +6,6 @@ stored form. Schur, Hessenberg and general eigenvectors are Python steps.
 """
 
 from ..core.avals import ShapedArray
-from ..core.jaxpr import DropVar
 from ..core.primitive import named
 from ..core.staging import trace_flat
 from ..ir.types import DTYPE_OF_CODE, is_complex, physical_type
@@ -143,10 +142,8 @@ def lower_eigh(ctx, eqn, x):
     vectors, values = [v.aval for v in eqn.outvars]
     if vectors.size == 0:
         return [x, _full(ctx, values, 0)]
-    wanted = type(eqn.outvars[0]) is not DropVar
-    sizes = [vectors.shape[-1], eqn.params["lower"], wanted]
-    avals = [vectors if wanted else None, values]
-    return lapack(ctx, "eigh", vectors.dtype, [x], avals, sizes)
+    sizes = [vectors.shape[-1], eqn.params["lower"], 1]
+    return lapack(ctx, "eigh", vectors.dtype, [x], [vectors, values], sizes)
 
 
 @lower_rule("svd")
@@ -155,10 +152,9 @@ def lower_svd(ctx, eqn, x):
     m, n = eqn.invars[0].aval.shape[-2:]
     if eqn.invars[0].aval.size == 0:
         return [_full(ctx, avals[0], 0), *[_identity(ctx, a) for a in avals[1:]]]
-    wanted = p["compute_uv"] and any(type(v) is not DropVar for v in eqn.outvars[1:])
-    job = (2 if p["full_matrices"] else 1) if wanted else 0
+    job = (2 if p["full_matrices"] else 1) if p["compute_uv"] else 0
     by_qr = getattr(p["algorithm"], "value", None) == "QR"
-    given = avals if wanted else [avals[0], None, None]
+    given = avals if job else [avals[0], None, None]
     sizes = [m, n, job, by_qr]
     found = lapack(ctx, "svd", eqn.invars[0].aval.dtype, [x], given, sizes)
     return found[: len(avals)]
