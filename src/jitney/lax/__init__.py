@@ -137,6 +137,8 @@ from jitney.lax.windowed import (
     select_and_scatter_add_p,
 )
 
+from jitney.lax import windowed_fold as _windowed_fold  # isort: skip  (registers its rules)
+
 _LATER = ("linalg",)
 
 
@@ -145,6 +147,3 @@ def __getattr__(name: str):
     if name in _LATER:
         return _importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-from jitney.lax import windowed_fold as _windowed_fold  # isort: skip  (registers its rules)
