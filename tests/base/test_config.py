@@ -54,3 +54,17 @@ def test_as_decorator():
         return config.enable_x64.value
 
     assert f() is True and config.enable_x64.value is False
+
+
+def test_switches_without_effect_are_checked():
+    for name, value in (("jax_transfer_guard", "sometimes"), ("jax_logging_level", "LOUD"),
+                        ("jax_optimization_level", "O9"), ("jax_enable_pgle", "yes")):
+        assert not config._flags[name].effective
+        with pytest.raises(ValueError, match=name):
+            config.config.update(name, value)
+    for name in ("jax_check_static_indices", "jax_debug_key_reuse"):
+        config.config.update(name, False)
+        with pytest.raises(NotImplementedError, match=name):
+            config.config.update(name, True)
+        with pytest.raises(NotImplementedError, match=name):
+            getattr(config, name.removeprefix("jax_"))(True)

@@ -332,3 +332,19 @@ def test_interrupted_writes_leave_nothing_that_is_used(cache):
     path.rename(path.with_name(".new-1-2-3"))
     second = cache()
     assert second["compiled"] == 1 and second["sum"] == first["sum"]
+
+
+def test_switches_move_bound_and_stop_the_cache(tmp_path, monkeypatch):
+    from jitney.backend import object_cache
+    from jitney.base import config
+
+    monkeypatch.delenv("JITNEY_CACHE_DIR", raising=False)
+    monkeypatch.delenv("JITNEY_CACHE_BYTES", raising=False)
+    with config.compilation_cache_dir(str(tmp_path)):
+        assert object_cache.cache_folder() == str(tmp_path / "jitney")
+        with config.enable_compilation_cache(False):
+            assert object_cache.cache_folder() is None
+        with config.compilation_cache_max_size(12345):
+            assert object_cache._limit() == 12345
+        monkeypatch.setenv("JITNEY_CACHE_DIR", str(tmp_path / "own"))
+        assert object_cache.cache_folder() == str(tmp_path / "own")

@@ -6,7 +6,8 @@ are not part of it. On disk an entry is a position-independent blob with a check
 bytes, written to a temporary file and renamed, so that processes may share the folder; a damaged
 entry, or one under another's name, is compiled again. A folder that others may write to, or that
 belongs to someone else, is not used. `JITNEY_CACHE_DIR` moves it, `JITNEY_CACHE_DIR=` (empty)
-turns it off, `JITNEY_CACHE_BYTES` bounds it.
+turns it off, `JITNEY_CACHE_BYTES` bounds it; otherwise the switches `jax_compilation_cache_dir`,
+`jax_enable_compilation_cache` and `jax_compilation_cache_max_size` do so.
 """
 
 import functools
@@ -19,6 +20,7 @@ import time
 from collections import OrderedDict
 
 from .. import _native
+from ..base import config
 from ..ir.target import CpuTarget
 from . import llvm
 
@@ -157,8 +159,11 @@ def _compile(job, target):
 def cache_folder() -> str | None:
     """The folder of the disk cache, made if need be; None if there is none that can be trusted."""
     asked = os.environ.get("JITNEY_CACHE_DIR")
-    if asked == "":
+    if asked == "" or not config.enable_compilation_cache.value:
         return None
+    given = config.compilation_cache_dir.value
+    if asked is None and given and os.path.isabs(given):
+        asked = os.path.join(given, "jitney")          # other programs may keep their files there
     folder = asked or os.path.join(
         os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "jitney"
     )
@@ -282,7 +287,10 @@ def entries(folder: str) -> list[tuple[float, int, str]]:
 def _limit() -> int:
     """The bound on the folder's size; what is not a number of bytes is ignored."""
     asked = os.environ.get("JITNEY_CACHE_BYTES", "").strip()
-    return int(asked) if asked.isascii() and asked.isdigit() else DEFAULT_BYTES
+    if asked.isascii() and asked.isdigit():
+        return int(asked)
+    given = config.compilation_cache_max_size.value
+    return given if given > 0 else DEFAULT_BYTES
 
 
 def trim(folder: str, limit: int | None = None) -> int:

@@ -60,13 +60,16 @@ def _parse(text: str, kind: type | None, variable: str) -> Any:
 class Flag:
     """One switch. `flag.value` reads it; `with flag(value):` sets it for this thread."""
 
-    __slots__ = ("name", "default", "help", "kind", "choices", "in_key", "_value")
+    __slots__ = ("name", "default", "help", "kind", "choices", "in_key", "refused", "effective",
+                 "_value")
 
     def __init__(self, name: str, default: Any, help: str, *, kind: type | None = None,
-                 choices: tuple = (), in_key: bool = False):
+                 choices: tuple = (), in_key: bool = False, refused: str = "",
+                 effective: bool = True):
         self.name, self.default, self.help = name, default, help
         self.kind = kind or (type(default) if default is not None else None)
         self.choices, self.in_key = choices, in_key
+        self.refused, self.effective = refused, effective
         self._value = self._checked(_from_environment(name, self.kind, default))
         _flags[name] = self
 
@@ -84,6 +87,8 @@ class Flag:
             value = bool(value)
         if self.choices and value not in self.choices:
             raise ValueError(f"{self.name} takes one of {self.choices}, not {value!r}")
+        if self.refused and value != self.default:
+            raise NotImplementedError(f"{self.name}={value!r}: {self.refused}")
         return value
 
     def __call__(self, new_val: Any = _UNSET) -> _Setting:
@@ -215,6 +220,11 @@ def _declare(name, default, help, **options) -> Flag:
     return Flag("jax_" + name, default, help, **options)
 
 
+def _accept(name, default, why, **options) -> Flag:
+    """A switch of JAX that has no effect here; its values are checked all the same."""
+    return _declare(name, default, f"no effect: {why}", effective=False, **options)
+
+
 enable_x64 = _declare("enable_x64", False, "64-bit types by default", in_key=True)
 numpy_dtype_promotion = _declare(
     "numpy_dtype_promotion", "standard", "implicit dtype promotion: standard or strict",
@@ -237,18 +247,20 @@ legacy_prng_key = _declare("legacy_prng_key", "allow", "raw uint32 keys: allow, 
 random_seed_offset = _declare("random_seed_offset", 0, "added to every seed", in_key=True)
 high_dynamic_range_gumbel = _declare(
     "high_dynamic_range_gumbel", False, "Gumbel draws with better tails", in_key=True)
-softmax_custom_jvp = _declare("softmax_custom_jvp", False, "softmax has its own derivative rule",
-                              in_key=True)
+softmax_custom_jvp = _accept("softmax_custom_jvp", False, "softmax has one derivative",
+                             in_key=True)
 disable_jit = _declare("disable_jit", False, "jit runs functions op by op", in_key=True)
 debug_nans = _declare("debug_nans", False, "raise when a result holds a NaN", in_key=True)
 debug_infs = _declare("debug_infs", False, "raise when a result holds an infinity", in_key=True)
-debug_key_reuse = _declare("debug_key_reuse", False, "raise when a random key is used twice",
-                           in_key=True)
+debug_key_reuse = _declare(
+    "debug_key_reuse", False, "raise when a random key is used twice", in_key=True,
+    refused="uses of keys are not counted; split keys before they are used")
 check_tracer_leaks = _declare("check_tracer_leaks", False, "raise when a tracer outlives its trace",
                               in_key=True)
 enable_checks = _declare("enable_checks", False, "type-check every jaxpr", in_key=True)
-check_static_indices = _declare("check_static_indices", False,
-                                "static out-of-bounds indices raise", in_key=True)
+check_static_indices = _declare(
+    "check_static_indices", False, "static out-of-bounds indices raise", in_key=True,
+    refused="indices are not checked; x.at[i].get(mode='fill') shows where one is out of bounds")
 default_device = _declare("default_device", None, "device of new arrays", in_key=True)
 explain_cache_misses = _declare("explain_cache_misses", False, "log why jit traced again")
 log_compiles = _declare("log_compiles", False, "log every compilation")
@@ -257,51 +269,53 @@ no_execution = _declare("no_execution", False, "raise instead of executing", in_
 traceback_filtering = _declare(
     "traceback_filtering", "auto", "how tracebacks hide internal frames",
     choices=("auto", "off", "tracebackhide", "remove_frames", "quiet_remove_frames"))
-disable_most_optimizations = _declare("disable_most_optimizations", False,
-                                      "compile quickly rather than well", in_key=True)
-allow_f16_reductions = _declare("allow_f16_reductions", True,
-                                "sums of 16-bit floats may accumulate in 16 bits", in_key=True)
+disable_most_optimizations = _accept("disable_most_optimizations", False,
+                                     "there are no passes that could be left out", in_key=True)
+allow_f16_reductions = _accept("allow_f16_reductions", True,
+                               "sums of 16-bit floats are formed in 32 bits", in_key=True)
 compilation_cache_dir = _declare("compilation_cache_dir", None, "folder of the kernel cache",
                                  kind=str)
 enable_compilation_cache = _declare("enable_compilation_cache", True, "keep kernels on disk")
 compilation_cache_max_size = _declare("compilation_cache_max_size", -1, "bytes; -1: default bound")
-persistent_cache_min_compile_time_secs = _declare(
-    "persistent_cache_min_compile_time_secs", 0.0, "accepted; every kernel is cached")
-persistent_cache_min_entry_size_bytes = _declare(
-    "persistent_cache_min_entry_size_bytes", 0, "accepted; every kernel is cached")
-platforms = _declare("platforms", None, "accepted platforms; only cpu exists", kind=str)
-platform_name = _declare("platform_name", "", "only cpu exists")
+persistent_cache_min_compile_time_secs = _accept(
+    "persistent_cache_min_compile_time_secs", 0.0, "every kernel is cached")
+persistent_cache_min_entry_size_bytes = _accept(
+    "persistent_cache_min_entry_size_bytes", 0, "every kernel is cached")
+platforms = _accept("platforms", None, "only the CPU exists", kind=str)
+platform_name = _accept("platform_name", "", "only the CPU exists")
 num_cpu_devices = _declare("num_cpu_devices", -1, "number of CPU devices; -1: one, or XLA_FLAGS")
 mesh_scope = _declare("mesh_scope", None, "the mesh in scope (set_mesh); not for users",
                       in_key=True)
-cpu_enable_async_dispatch = _declare("cpu_enable_async_dispatch", True,
-                                     "accepted; calls are synchronous")
-transfer_guard = _declare("transfer_guard", None, "accepted; there is one memory", kind=str)
-transfer_guard_host_to_device = _declare("transfer_guard_host_to_device", None, "accepted",
-                                         kind=str)
-transfer_guard_device_to_host = _declare("transfer_guard_device_to_host", None, "accepted",
-                                         kind=str)
-transfer_guard_device_to_device = _declare("transfer_guard_device_to_device", None, "accepted",
-                                           kind=str)
-pprint_use_color = _declare("pprint_use_color", True, "accepted; text is plain")
-captured_constants_warn_bytes = _declare("captured_constants_warn_bytes", 2_000_000_000,
-                                         "accepted; captured arrays are arguments")
-dump_ir_to = _declare("dump_ir_to", "", "folder for dumps; see JITNEY_DUMP")
-tracer_error_num_traceback_frames = _declare("tracer_error_num_traceback_frames", 5,
-                                             "frames shown for a leaked tracer")
-include_full_tracebacks_in_locations = _declare("include_full_tracebacks_in_locations", True,
-                                                "accepted")
-logging_level = _declare("logging_level", "NOTSET", "accepted")
-use_direct_linearize = _declare("use_direct_linearize", True, "accepted")
-use_shardy_partitioner = _declare("use_shardy_partitioner", True, "accepted")
-xla_backend = _declare("xla_backend", "", "accepted")
-mutable_array_checks = _declare("mutable_array_checks", True, "accepted")
-remove_size_one_mesh_axis_from_type = _declare("remove_size_one_mesh_axis_from_type", False,
-                                               "accepted")
-auto_pcast = _declare("auto_pcast", True, "accepted")
-optimization_level = _declare("optimization_level", "UNKNOWN", "accepted")
-exec_time_optimization_effort = _declare("exec_time_optimization_effort", 0.0, "accepted")
-enable_pgle = _declare("enable_pgle", False, "accepted")
+cpu_enable_async_dispatch = _accept("cpu_enable_async_dispatch", True, "calls are synchronous")
+_GUARDS = (None, "allow", "log", "disallow", "log_explicit", "disallow_explicit")
+transfer_guard = _accept("transfer_guard", None, "there is one memory", choices=_GUARDS)
+transfer_guard_host_to_device = _accept("transfer_guard_host_to_device", None,
+                                        "there is one memory", choices=_GUARDS)
+transfer_guard_device_to_host = _accept("transfer_guard_device_to_host", None,
+                                        "there is one memory", choices=_GUARDS)
+transfer_guard_device_to_device = _accept("transfer_guard_device_to_device", None,
+                                          "there is one memory", choices=_GUARDS)
+pprint_use_color = _accept("pprint_use_color", True, "text is plain")
+captured_constants_warn_bytes = _accept("captured_constants_warn_bytes", 2_000_000_000,
+                                        "captured arrays are arguments")
+dump_ir_to = _accept("dump_ir_to", "", "JITNEY_DUMP=folder writes dumps")
+tracer_error_num_traceback_frames = _accept("tracer_error_num_traceback_frames", 5,
+                                            "errors show the user's line")
+include_full_tracebacks_in_locations = _accept("include_full_tracebacks_in_locations", True,
+                                               "locations are one line")
+logging_level = _accept("logging_level", "NOTSET", "there is no logger; JITNEY_DEBUG prints",
+                        choices=(None, "NOTSET", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"))
+use_direct_linearize = _accept("use_direct_linearize", True, "there is one way")
+use_shardy_partitioner = _accept("use_shardy_partitioner", True, "nothing is partitioned")
+xla_backend = _accept("xla_backend", "", "there is no XLA")
+mutable_array_checks = _accept("mutable_array_checks", True, "there are no mutable arrays")
+remove_size_one_mesh_axis_from_type = _accept("remove_size_one_mesh_axis_from_type", False,
+                                              "types carry no shardings")
+auto_pcast = _accept("auto_pcast", True, "types do not say what varies")
+optimization_level = _accept("optimization_level", "UNKNOWN", "there is no XLA",
+                             choices=("UNKNOWN", "O0", "O1", "O2", "O3"))
+exec_time_optimization_effort = _accept("exec_time_optimization_effort", 0.0, "there is no XLA")
+enable_pgle = _accept("enable_pgle", False, "there is no XLA")
 
 config = Config()
 _native.set_config_id(_global_id())
