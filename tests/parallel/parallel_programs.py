@@ -154,6 +154,47 @@ def derivatives_of_loops_inside(jax, jnp, P):
 
 
 @program
+def derivatives_of_models_inside(jax, jnp, P):
+    lax, mesh = jax.lax, mesh_of(jax)
+
+    def gradient(f, w, x=X):
+        return jax.shard_map(jax.grad(f), mesh=mesh, in_specs=(P(), P("x")), out_specs=P())(w, x)
+
+    @jax.custom_vjp
+    def twice(x):
+        return jnp.sin(x)
+
+    twice.defvjp(lambda x: (jnp.sin(x), x), lambda x, g: (2 * g * jnp.cos(x),))
+
+    def classified(w, x):
+        return lax.pmean(-jax.nn.log_softmax(x @ w)[:, 0].mean(), "x")
+
+    def by_row(w, x):
+        return lax.psum(jax.vmap(lambda r: jnp.tanh(r @ w).sum())(x).sum(), "x")
+
+    def nested(w, x):
+        inner = jax.shard_map(lambda x: lax.psum((jnp.sin(x) * w).sum(), "y"),
+                              in_specs=P(None, "y"), out_specs=P(), axis_names={"y"})
+        return lax.psum(inner(x), "x")
+
+    two = jnp.float32(2)
+    return [
+        gradient(lambda w, x: lax.psum(twice(x * w).sum(), "x"), two),
+        gradient(lambda w, x: lax.psum((twice(w) * x).sum(), "x"), two),
+        gradient(classified, X[:, :3]), gradient(by_row, X[:, 0]),
+        gradient(jax.checkpoint(lambda w, x: jnp.tanh(x @ w).sum()), X[:, 0]),
+        gradient(lambda w, x: jax.nn.relu(x @ w).sum(), X[:, 0]),
+        gradient(lambda w, x: (w[lax.axis_index("x")] * x).sum(), X[0]),
+        gradient(lambda w, x: lax.psum((lax.all_gather(w * x[0], "x") ** 2).sum(), "x"), X[0]),
+        gradient(jax.grad(lambda w, x: lax.psum((jnp.sin(w) * x).sum(), "x")), two),
+        jax.grad(lambda w: gradient(lambda w, x: lax.psum((jnp.sin(w) * x).sum(), "x"), w) ** 2)(
+            two),
+        jax.jit(jax.shard_map(nested, mesh=mesh, in_specs=(P(), P("x")), out_specs=P(),
+                              axis_names={"x"}))(two, X),
+    ]
+
+
+@program
 def gradients_of_shard_map(jax, jnp, P):
     lax, mesh = jax.lax, mesh_of(jax)
     out = []

@@ -141,6 +141,24 @@ def test_a_training_step(line):
     close(w, v)
 
 
+def test_nested_maps(grid):
+    """Axes one after the other: derivatives of and in the outer map."""
+    x = np.random.default_rng(0).standard_normal((8, 8)).astype("f4")
+
+    def nested(w, x):
+        inner = jitney.shard_map(lambda x: lax.psum((jnp.sin(x) * w).sum(), "y"),
+                                 in_specs=P(None, "y"), out_specs=P(), axis_names={"y"})
+        return lax.psum(inner(x), "x")
+
+    def mapped(f):
+        return jitney.shard_map(f, mesh=grid, in_specs=(P(), P("x")), out_specs=P(),
+                                axis_names={"x"})
+
+    for run in (jitney.grad(mapped(nested)), mapped(jitney.grad(nested))):
+        close(run(jnp.float32(2), x), np.sin(x).sum())
+        close(jitney.jit(run)(jnp.float32(2), x), np.sin(x).sum())
+
+
 def test_custom_rules_and_remat_inside(line):
     @jitney.custom_vjp
     def f(x):
