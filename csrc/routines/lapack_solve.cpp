@@ -262,6 +262,17 @@ struct LUSolve {
   }
 };
 
+// pivots_to_permutation: ptrs [pivots (i32), out (i32)], params [k, size]
+void pivots_to_permutation(void* const* ptrs, const int64_t* params, int64_t lo, int64_t hi) {
+  for (int64_t row = lo; row < hi; ++row) {
+    const int32_t* pivots = static_cast<const int32_t*>(ptrs[0]) + row * params[0];
+    int32_t* out = static_cast<int32_t*>(ptrs[1]) + row * params[1];
+    for (int64_t i = 0; i < params[1]; ++i) out[i] = static_cast<int32_t>(i);
+    for (int64_t i = 0; i < params[0]; ++i)
+      if (pivots[i] >= 0 && pivots[i] < params[1]) std::swap(out[i], out[pivots[i]]);
+  }
+}
+
 // ---- tridiagonal systems
 
 // tridiagonal_solve: ptrs [dl, d, du, b, out, work], params [n, m, perturb, lwork, bytes, rows_per_piece]
@@ -369,6 +380,7 @@ void add_lapack_solvers() {
   add_family<TriangularSolve>("triangular_solve", LapackTypes{});
   add_lapack_family<LU>("lu", LapackTypes{});
   add_lapack_family<LUSolve>("lu_solve", LapackTypes{});
+  add_routine("pivots_to_permutation_i32", &pivots_to_permutation);
   add_lapack_family<TridiagonalSolve>("tridiagonal_solve", LapackTypes{});
   add_lapack_family<CholeskyUpdate>("cholesky_update", TypeList<float, double>{});
 }

@@ -27,6 +27,7 @@ PROGRAMS = {
     "pseudoinverse": (lambda x: linalg.pinv(x), X),
     "complex": (lambda x: linalg.solve(x, jnp.exp(x)), random((4, 4), "complex64")),
     "batch": (lambda x: linalg.solve(x, x[..., :1]), positive((7, 3, 3), "float32")),
+    "solve by factors": (lambda a: scipy_linalg.lu_solve(scipy_linalg.lu_factor(a), a[0]), A),
     "gradient": (lambda a: jax.grad(lambda b: linalg.slogdet(b)[1])(a), A),
 }
 

@@ -27,7 +27,7 @@ _WORK = {
     "householder_product": 2.0,
 }  # fmt: skip
 _VECTORS = {"eigh": (0,), "svd": (1, 2)}  # results that sizes[2] asks for
-_PLAIN = ("cholesky", "triangular_solve")  # routines without a workspace
+_PLAIN = ("cholesky", "triangular_solve", "pivots_to_permutation")  # routines without a workspace
 _bound = False
 _importing = ForkGate()
 
@@ -62,14 +62,15 @@ def _capsules(name: str) -> dict[str, Any]:
     return module.__pyx_capi__
 
 
-def _cost(name: str, sizes, columns: int) -> float:
+def _cost(name: str, sizes) -> float:
     """Nanoseconds of one matrix on one thread (estimate)."""
     kind = name.rpartition("_")[0]
-    n, m = sizes[0], sizes[1] if len(sizes) > 1 else sizes[0]
+    square = kind in ("cholesky", "eigh", "cholesky_update")
+    n, m = sizes[0], sizes[0] if square else sizes[1]
     if kind in _WORK:
-        flops = _WORK[kind] * n * m * min(n, m) if kind != "cholesky" else _WORK[kind] * n**3
-    elif kind in ("tridiagonal_solve", "cholesky_update"):
-        flops = 10.0 * n * columns
+        flops = _WORK[kind] * n * m * min(n, m)
+    elif kind in ("tridiagonal_solve", "cholesky_update", "pivots_to_permutation"):
+        flops = 10.0 * n * m
     else:
         flops = 2.0 * n * n * m
     scale = 4.0 if name.endswith(("c64", "c128")) else 1.0
@@ -83,7 +84,7 @@ def add_lapack_step(partition, node, item) -> None:
     views = [stored_view(partition, a) for a in node.args]
     results, sizes = _wanted(partition, node, sizes)
     rows = _batch_of(name, sizes, node)
-    cost = _cost(name, sizes, sizes[1] if len(sizes) > 1 else sizes[0])
+    cost = _cost(name, sizes)
     grain = rows if rows * cost < PARALLEL_NS else max(1, -(-rows // PIECES))
     written = [len(views) + i for i in range(len(results))]
     params, places = sizes, [*views, *results]
@@ -126,7 +127,7 @@ def _batch_of(name, sizes, node) -> int:
     """Number of matrices: elements of the first operand over those of one matrix."""
     kind = name.rpartition("_")[0]
     first = math.prod(node.args[0].shape) // (2 if name.endswith(("c64", "c128")) else 1)
-    if kind == "tridiagonal_solve":
+    if kind in ("tridiagonal_solve", "pivots_to_permutation"):
         return first // sizes[0]
     if kind in ("cholesky", "triangular_solve", "lu_solve", "eigh", "cholesky_update"):
         return first // (sizes[0] * sizes[0])

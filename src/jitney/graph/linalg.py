@@ -48,6 +48,8 @@ def _equation(kind, sizes, args):
         args, params = [args[0], *args], dict(transpose_a=bool(sizes[2]))
     elif kind == "tridiagonal_solve":
         params = dict(perturb_singular=bool(sizes[2]))
+    elif kind == "pivots_to_permutation":
+        kind, params = "lu_pivots_to_permutation", dict(permutation_size=sizes[1])
     elif kind == "eigh":
         params = dict(lower=bool(sizes[1]), sort_eigenvalues=True, subset_by_index=None,
                       algorithm=None)

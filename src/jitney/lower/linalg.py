@@ -110,6 +110,15 @@ def lower_lu_solve(ctx, eqn, a, packed, permutation, b):
     return lapack(ctx, "lu_solve", out.dtype, operands, [out], sizes, not _is_small(n))[0]
 
 
+@lower_rule("lu_pivots_to_permutation")
+def lower_pivots_to_permutation(ctx, eqn, pivots):
+    out, k = eqn.outvars[0].aval, pivots.shape[-1]
+    if out.size == 0 or k == 0:
+        return ctx.g.iota(out.shape, len(out.shape) - 1, "i32")
+    attrs = ("pivots_to_permutation_i32", (k, out.shape[-1]), False)
+    return ctx.g.call("lapack", [pivots], [(out.shape, "i32")], attrs)[0]
+
+
 @lower_rule("tridiagonal_solve")
 def lower_tridiagonal_solve(ctx, eqn, dl, d, du, b):
     out = eqn.outvars[0].aval
@@ -192,7 +201,7 @@ def lower_householder_product(ctx, eqn, a, taus):
 
 
 # ---------------------------------------------------------------------- steps in Python
-@lower_rule("eig", "schur", "hessenberg", "tridiagonal", "ormqr", "lu_pivots_to_permutation")
+@lower_rule("eig", "schur", "hessenberg", "tridiagonal", "ormqr")
 def lower_in_python(ctx, eqn, *values):
     results = call_python(ctx, eqn, values)
     return results if eqn.primitive.multiple_results else results[0]
