@@ -471,8 +471,9 @@ bool flatten_one_level(PyObject* o, TreeNode* node, std::vector<PyObject*>& chil
     }
     case NodeKind::kDataclass: {
       PyRef items(read_fields(o, type->data_fields));
+      if (!items) return false;
       node->data = PyRef(read_fields(o, type->meta_fields));
-      if (!items || !node->data) return false;
+      if (!node->data) return false;
       append_tuple(items.get(), children);
       break;
     }

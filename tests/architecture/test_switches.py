@@ -8,7 +8,7 @@ from jitney.base import config
 
 ROOT = Path(jitney.__file__).parent
 DECLARATIONS = ROOT / "base" / "config.py"
-GUIDE = ROOT.parent.parent / "docs" / "migration.md"
+GUIDE = Path(__file__).resolve().parents[2] / "docs" / "migration.md"
 
 
 def _read_somewhere(name: str, sources: list[str]) -> bool:

@@ -168,7 +168,8 @@ def _primitives_of_lax() -> set[str]:
 # devices: as_text() refuses them by name.
 WITHOUT_FORM = {
     "lu", "qr", "geqrf", "geqp3", "householder_product", "eig", "eigh", "svd", "schur",
-    "hessenberg", "tridiagonal", "tridiagonal_solve", "lu_pivots_to_permutation", "all_gather",
+    "hessenberg", "tridiagonal", "tridiagonal_solve", "cholesky_update", "ormqr",
+    "symmetric_product", "lu_pivots_to_permutation", "all_gather",
     "all_to_all", "axis_index", "pmax", "pmin", "ppermute", "psum", "reduce_scatter", "pbroadcast",
     "pgather", "pmap", "psum_invariant", "shard_map"}
 TESTED_BY_NAME = {"name", "cholesky", "custom_linear_solve", "triangular_solve", "fft", "jit",
