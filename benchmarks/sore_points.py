@@ -20,7 +20,6 @@ import tempfile
 import time
 from pathlib import Path
 
-SOURCE = Path(__file__).resolve().parents[1] / "src"
 LEAVES, STEPS = 60, 614
 
 
@@ -100,8 +99,6 @@ def updates_in_loops(api, jnp, lax, sizes, wait) -> dict:
 
 def work(library: str, quick: bool) -> dict:
     """All times of one library, by name."""
-    if library == "jitney":
-        sys.path.insert(0, str(SOURCE))
     api = importlib.import_module(library)
     jnp, lax = (importlib.import_module(f"{library}.{part}") for part in ("numpy", "lax"))
     api.config.update("jax_enable_x64", True)
