@@ -295,8 +295,7 @@ def test_draws_are_those_of_jax(partitionable, expression, dtype, shape, new, ol
 
 @pytest.mark.skipif(os.environ.get("JITNEY_BACKEND") == "reference",
                     reason="references round differently")
-def test_normal_numbers_are_those_of_jax_but_for_the_last_place():
-    drawn = random.normal(random.key(123), (9,))
-    theirs = [1.6359469, 0.8408094, 0.02212393, -0.52927685, -0.6866449, -1.0878773, -1.2598456,
-              1.6036302, -0.9536853]
-    np.testing.assert_allclose(drawn, theirs, rtol=3e-7)
+def test_normal_numbers_print_as_they_do_in_jax():
+    text = repr(random.normal(random.key(123), (9,)))
+    assert text == ("Array([ 1.6359469 ,  0.8408094 ,  0.02212393, -0.52927685, -0.6866449 ,\n"
+                    "       -1.0878773 , -1.2598456 ,  1.6036302 , -0.9536853 ], dtype=float32)")

@@ -37,7 +37,7 @@ def normal(key, shape=(), dtype=None, *, out_sharding=None):
     """Standard normal random numbers; complex ones have variance 1 in all.
 
     >>> normal(jitney.random.key(0))
-    Array(1.622642, dtype=float32)
+    Array(1.6226422, dtype=float32)
     """
     check_out_sharding("normal", out_sharding)
     key = one_key("normal", key)
