@@ -77,7 +77,7 @@ def test_values_under_jit(name):
 @pytest.mark.parametrize("name", DERIVATIVES)
 def test_derivatives(name):
     f = jitney.grad(lambda x: jnp.sum(getattr(nn, name)(x)))
-    np.testing.assert_allclose(f(X), DERIVATIVES[name], rtol=2e-6, atol=5e-7)
+    np.testing.assert_allclose(f(X), DERIVATIVES[name], rtol=2e-6, atol=3e-7)
 
 
 def test_exact_gelu():
