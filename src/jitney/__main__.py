@@ -14,6 +14,7 @@ COMMANDS = {
     "demo": "develop a photograph as NumPy, as eager jitney and jitted, and compare the times",
     "explain": "show the journey of a function: jaxpr, graph, kernels, machine code, times",
     "cache": "look at the kernels kept on disk, or drop them",
+    "coverage": "which of JAX's names are here, and with which signatures",
     "doctor": "what this installation and this machine are, and whether they work together",
 }
 

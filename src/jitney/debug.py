@@ -4,13 +4,14 @@ import builtins
 
 from jitney.api.callbacks import DEBUG_EFFECT, ORDERED_DEBUG_EFFECT
 from jitney.api.callbacks import debug_callback as callback
+from jitney.api.callbacks import debug_log as log
 from jitney.api.callbacks import debug_print as print
 
 DebugEffect, OrderedDebugEffect = type(DEBUG_EFFECT), type(ORDERED_DEBUG_EFFECT)
-log = print
 
 
-def breakpoint(**kwargs):
+def breakpoint(*, backend=None, filter_frames=True, num_frames=None, ordered=False, token=None,
+               **kwargs):
     """Not available inside compiled programs: there is no Python frame to stop in."""
     raise NotImplementedError(
         "jax.debug.breakpoint: run the function under jax.disable_jit() and use Python's own "

@@ -69,6 +69,20 @@ def test_debug_print(capsys):
         jitney.debug.print("{}")
 
 
+def test_debug_log(caplog):
+    @jitney.jit
+    def f(x):
+        jitney.debug.log("x = {x}, {}", "text", x=x)
+        return x
+    with caplog.at_level("INFO"):
+        f(np.float32(2.0))
+        f(np.float32(3.0))
+    assert [r.getMessage() for r in caplog.records] == ["x = 2.0, text", "x = 3.0, text"]
+    assert {(r.name, r.levelname, r.filename) for r in caplog.records} == {
+        ("jitney.debug", "INFO", "test_callbacks.py")}
+    assert "<LogRecord: jitney.debug, 20, " in str(jitney.make_jaxpr(f)(1.0))
+
+
 def test_debug_callback():
     seen = []
     f = jitney.jit(lambda x: (jitney.debug.callback(lambda a, k: seen.append((float(a), k)), x,

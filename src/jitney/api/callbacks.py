@@ -8,6 +8,8 @@ Invariant: the function gets arrays of its own, never views of the program's mem
 
 from __future__ import annotations
 
+import dataclasses
+import logging
 import string
 import sys
 from collections.abc import Callable, Sequence
@@ -18,6 +20,7 @@ import numpy as np
 from jitney import lax
 from jitney.base import dtypes, errors
 from jitney.base.pytree import tree_flatten, tree_leaves, tree_structure
+from jitney.base.source import file_and_line, user_frame
 from jitney.core.avals import Array, ShapedArray, is_value, to_array
 from jitney.core.primitive import Primitive
 from jitney.core.trace import eval_context
@@ -28,6 +31,7 @@ pure_callback_p = Primitive("pure_callback", multiple_results=True)
 io_callback_p = Primitive("io_callback", multiple_results=True)
 debug_callback_p = Primitive("debug_callback", multiple_results=True)
 debug_print_p = Primitive("debug_print", multiple_results=True)
+_LOGGER = "jitney.debug"
 
 
 class Effect:
@@ -321,9 +325,6 @@ def debug_print(fmt: str | None = None, *args: Any, ordered: bool = False,
     """
     if fmt is None:
         raise TypeError("debug.print(fmt, ...): the format is missing")
-    if _use_logging:
-        raise NotImplementedError("debug.print(_use_logging=True): output goes to sys.stdout; call "
-                                  "logging in a debug.callback")
     has_placeholders = not skip_format_check
     if has_placeholders:
         _formatter.format(fmt, *[_Anything() for _ in args], **dict.fromkeys(kwargs, _Anything()))
@@ -333,8 +334,34 @@ def debug_print(fmt: str | None = None, *args: Any, ordered: bool = False,
     debug_print_p.bind(
         *dynamic, fmt=fmt, ordered=ordered, partitioned=partitioned, in_tree=in_tree,
         static_args=static, np_printoptions=_print_options(), has_placeholders=has_placeholders,
-        logging_record=None)
+        logging_record=LogPlace(*file_and_line(user_frame())) if _use_logging else None)
     return None
+
+
+def debug_log(fmt: str | None = None, *args: Any, ordered: bool = False,
+              partitioned: bool = False, skip_format_check: bool = False,
+              _use_logging: bool = True, **kwargs: Any) -> Any:
+    """Like `debug.print`, with the text given to Python's `logging` instead of `sys.stdout`.
+
+    The record has level INFO, the logger "jitney.debug", and the line that called `debug.log`.
+    """
+    debug_print(fmt, *args, ordered=ordered, partitioned=partitioned, _use_logging=_use_logging,
+                skip_format_check=skip_format_check, **kwargs)
+
+
+@dataclasses.dataclass(frozen=True)
+class LogPlace:
+    """Where `debug.log` was called: equal calls make equal programs."""
+
+    file: str
+    line: int
+
+    def __repr__(self) -> str:
+        return f'<LogRecord: {_LOGGER}, {logging.INFO}, {self.file}, {self.line}, "">'
+
+    def log(self, text: str) -> None:
+        record = logging.LogRecord(_LOGGER, logging.INFO, self.file, self.line, text, (), None)
+        logging.getLogger(_LOGGER).handle(record)
 
 
 def _print_options() -> tuple:
@@ -342,7 +369,7 @@ def _print_options() -> tuple:
 
 
 def _print_now(*arrays: Any, fmt: str, in_tree: Any, static_args: tuple, np_printoptions: tuple,
-               has_placeholders: bool, **params: Any) -> None:
+               has_placeholders: bool, logging_record: LogPlace | None, **params: Any) -> None:
     fixed = dict(static_args)
     given = iter(arrays)
     leaves = [fixed[i] if i in fixed else next(given) for i in range(in_tree.num_leaves)]
@@ -350,7 +377,10 @@ def _print_now(*arrays: Any, fmt: str, in_tree: Any, static_args: tuple, np_prin
     options = {k: v for k, v in np_printoptions if k != "override_repr"}
     with np.printoptions(**options):
         text = fmt.format(*args, **kwargs) if has_placeholders else fmt
-    sys.stdout.write(text + "\n")
+    if logging_record is None:
+        sys.stdout.write(text + "\n")
+    else:
+        logging_record.log(text)
 
 
 def _debug_print_reference(*args: Any, **params: Any) -> list:

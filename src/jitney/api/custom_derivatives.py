@@ -57,9 +57,9 @@ def custom_vjp_primal_tree_values(tree: Any) -> Any:
     return tree_map(lambda leaf: leaf.value if type(leaf) is CustomVJPPrimal else leaf, tree)
 
 
-def zero_from_primal(value: Any, symbolic_zeros: bool = False) -> Any:
+def zero_from_primal(val: Any, symbolic_zeros: bool = False) -> Any:
     """The zero tangent of a value."""
-    aval = get_aval(value).to_tangent_aval()
+    aval = get_aval(val).to_tangent_aval()
     return SymbolicZero(aval) if symbolic_zeros else instantiate_zeros(Zero(aval))
 
 

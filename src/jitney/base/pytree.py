@@ -209,9 +209,9 @@ def flatten_one_level_with_keys(tree: Any) -> tuple[list[tuple[Any, Any]] | None
     return _children_with_keys(tree), data
 
 
-def is_tree_node(kind: type) -> bool:
+def is_tree_node(typ: type) -> bool:
     """Whether objects of exactly this class are nodes."""
-    return isinstance(kind, type) and _native.is_node_type(kind)
+    return isinstance(typ, type) and _native.is_node_type(typ)
 
 
 # --- with paths ------------------------------------------------------------------------------
@@ -377,11 +377,12 @@ def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
     return treedef.children()
 
 
-def tree_transpose(outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, tree: Any) -> Any:
+def tree_transpose(outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None,
+                   pytree_to_transpose: Any) -> Any:
     """A tree of structure outer∘inner as one of structure inner∘outer."""
-    leaves, treedef = tree_flatten(tree)
+    leaves, treedef = tree_flatten(pytree_to_transpose)
     if inner_treedef is None:
-        inner_treedef = tree_structure(outer_treedef.flatten_up_to(tree)[0])
+        inner_treedef = tree_structure(outer_treedef.flatten_up_to(pytree_to_transpose)[0])
     inner, outer = inner_treedef.num_leaves, outer_treedef.num_leaves
     if inner == 0 or outer == 0:
         raise ValueError("tree_transpose: the structures must have leaves")
