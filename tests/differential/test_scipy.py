@@ -1,0 +1,56 @@
+"""Functions of `jax.scipy` without a table of their own: images, grids, solvers, signals."""
+
+import pytest
+from compare import cases, check, name_of, pool, seed_of
+from known import TOLERANCES, expecting
+
+AT = "[w[:3] * 1.5, v[:3]]"
+GRID = "(jnp.array([0., 1, 3]), jnp.array([-1., 0, 2, 3]))"
+MAKE = f"jsp.interpolate.RegularGridInterpolator({GRID}, x"
+SCIPY = {
+    "any": f"""
+        jsp.ndimage.map_coordinates(x, {AT.replace('w', 'q[0]').replace('v', 'q[1]')}, 0)
+        jsp.ndimage.map_coordinates(x, {AT.replace('w', 'q[0]').replace('v', 'q[1]')}, 1)
+    """,
+    "float": f"""
+        jsp.ndimage.map_coordinates(x, {AT}, 1, mode='wrap')
+        jsp.ndimage.map_coordinates(x, {AT}, 1, mode='mirror')
+        jsp.ndimage.map_coordinates(x, {AT}, 1, 'reflect')
+        jsp.ndimage.map_coordinates(x, {AT}, 1, 'nearest', cval=2)
+        jsp.ndimage.map_coordinates(x, {AT}, 0, 'mirror')
+        jsp.ndimage.map_coordinates(x, [i, i[:, None]], 1, cval=2)
+        jsp.ndimage.map_coordinates(x, {AT}, 3)
+        jsp.ndimage.map_coordinates(x, {AT}, 1, 'x')
+        jsp.ndimage.map_coordinates(x, {AT}[:1], 1)
+        jax.grad(lambda a: jsp.ndimage.map_coordinates(a, {AT}, 1).sum())(x)
+        {MAKE})(m[:, :2])
+        {MAKE}, 'nearest')(jnp.abs(m[:, :2]))
+        {MAKE}, fill_value=None)(m[:, :2])
+        {MAKE}, fill_value=3)(i[:3], i[:3])
+        {MAKE}, fill_value=3)((i, i))
+        {MAKE}, 'slinear')
+        {MAKE}, bounds_error=True)
+        {MAKE}[0])
+        {MAKE})(x)
+        jax.grad(lambda a: {MAKE}, fill_value=None)(a).sum())(m[:, :2])
+        jsp.integrate.trapezoid(x)
+        jsp.integrate.trapezoid(x, y, axis=0)
+    """,
+    "real": """
+        jsp.cluster.vq.vq(x, m)
+        jsp.cluster.vq.vq(w, v)
+        jsp.cluster.vq.vq(x, z)
+        jsp.cluster.vq.vq(x, m[:, :3])
+        jsp.cluster.vq.vq(x, w)
+        jsp.cluster.vq.vq(t, t)
+        jsp.cluster.vq.vq(x, m[:0])
+        jsp.integrate.trapezoid(x, dx=0.5)
+    """,
+}
+
+
+@pytest.mark.parametrize("case", cases(SCIPY, 2), ids=name_of)
+def test_scipy(case):
+    line, dtype, other, jit = case
+    with expecting(line, dtype):
+        check(line, pool(dtype, other, seed_of(line)), jit, TOLERANCES.get(line))
