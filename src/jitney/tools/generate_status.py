@@ -30,6 +30,8 @@ ROWS = (
     ("linear algebra", "numpy.linalg lax.linalg scipy.linalg"),
     ("Fourier transforms", "numpy.fft lax.fft"),
     ("special functions, statistics", "scipy.special scipy.stats"),
+    ("images, grids, code books",
+     "scipy.ndimage scipy.interpolate scipy.cluster scipy.integrate"),
     ("StableHLO text of programs", "stablehlo.module_text"),
     ("export and reload of programs", "export"),
     ("several CPU devices", "pmap shard_map make_mesh sharding.NamedSharding"),
