@@ -70,6 +70,11 @@ def lower_call(ctx, eqn, *values):
     return inline(ctx, closed, list(values))
 
 
+@lower_rule("custom_vmap_call")
+def lower_custom_vmap(ctx, eqn, *values):
+    return inline(ctx, eqn.params["call"], list(values))
+
+
 @lower_rule("custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr")
 def lower_custom(ctx, eqn, *values):
     closed = eqn.params.get("call_jaxpr", eqn.params.get("fun_jaxpr", eqn.params.get("jaxpr")))

@@ -55,6 +55,11 @@ def _in_place(b, site, *values):
     return write_closed(b, site.params["call_jaxpr"], values)
 
 
+@rule("custom_vmap_call", keys=True)
+def _custom_vmap(b, site, *values):
+    return write_closed(b, site.params["call"], values)
+
+
 @rule("checkpoint", "remat", "remat2", keys=True)
 def _checkpoint(b, site, *values):
     """What is computed again must not be merged with the first computation."""

@@ -45,6 +45,7 @@ REASONS = {
     "p": "runs Python, of which nothing is known; wrap it in custom_jvp (refused with that advice)",
     "u": "the update is an arbitrary function; write x.at[i].set(func(x[i])) (refused with that "
          "advice)",
+    "v": "a custom_vmap function: reverse mode is refused, with the advice to use custom_vjp",
     "e": "it has no results, so nothing flows out of it",
 }  # fmt: skip
 
@@ -68,6 +69,7 @@ ABSENT: dict[str, dict[str, str]] = {
     "transpose": {**dict.fromkeys(_NONLINEAR, "n"), **dict.fromkeys(_FORMS, "d"),
                   "platform_index": "o", "pure_callback": "p",
                   "io_callback": "p", "scatter_apply": "u", "debug_callback": "e",
+                  "custom_vmap_call": "v",
                   "debug_print": "e"},
     "batch": {**dict.fromkeys(("empty", "iota", "platform_index"), "o"), "custom_lin": "f"},
     "lower": {"custom_lin": "f"},
