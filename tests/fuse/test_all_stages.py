@@ -52,6 +52,18 @@ def test_one_answer_at_every_stage(name, shape):
     check_all_stages(PROGRAMS[name], x)
 
 
+def test_a_reshaped_result_of_the_same_kernel_is_not_loaded():
+    """Its buffer is being written by that very kernel."""
+
+    def f(x, y):
+        total = jnp.exp(x) + y
+        return total, y - (2 * total.reshape(())).reshape(1)
+
+    x = np.ones(1, np.float32)
+    np.testing.assert_allclose(jitney.jit(f)(x, x)[1], 1 - 2 * (np.exp(x) + 1), rtol=1e-6)
+    check_all_stages(f, x, x)
+
+
 def test_a_product_of_rows_marked_by_their_greatest_element():
     """A reduction that is the root of a kernel is not loaded from the place it is written to."""
 

@@ -215,6 +215,12 @@ class KernelBuilder:
             return False  # its buffer is being written by this very kernel
         return self.partition.view_of(node) is not None or self.partition.is_forced(node)
 
+    def _is_written_here(self, node) -> bool:
+        """Whether a node is a result of this kernel, maybe reshaped; its buffer has it too late."""
+        while node.op == "reshape" and node.id not in self.roots:
+            node = node.args[0]
+        return node.id in self.roots
+
     def _elementwise(self, node, index, mask) -> Expr:
         """All elementwise nodes below `node` at the same index, without recursion."""
         order, stack, seen = [], [node], set()
@@ -263,9 +269,7 @@ class KernelBuilder:
         return self._keep(node, index, expr) if mask is None else expr
 
     def _other(self, node, index, mask) -> Expr:
-        view = None
-        if node.id not in self.roots:
-            view = self.partition.view_of(node)
+        view = None if self._is_written_here(node) else self.partition.view_of(node)
         if view is not None:
             return self.load(view, index, mask)
         rule = PULL_RULES.get(node.op)
