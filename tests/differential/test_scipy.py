@@ -1,13 +1,34 @@
 """Functions of `jax.scipy` without a table of their own: images, grids, solvers, signals."""
 
 import pytest
-from compare import cases, check, name_of, pool, seed_of
+from compare import GROUPS, cases, check, name_of, pool, seed_of
 from known import TOLERANCES, expecting
 
+GROUPS["wide"] = ("float32", "complex64")  # what iterations are meant for
 AT = "[w[:3] * 1.5, v[:3]]"
 GRID = "(jnp.array([0., 1, 3]), jnp.array([-1., 0, 2, 3]))"
 MAKE = f"jsp.interpolate.RegularGridInterpolator({GRID}, x"
+SYSTEM = "(m @ m.conj().T + 4 * jnp.eye(4, dtype=m.dtype))"
+SOLVERS = "\n".join(line for name in ("cg", "bicgstab", "gmres") for line in f"""
+    jsp.sparse.linalg.{name}({SYSTEM}, w, tol=1e-6)
+    jsp.sparse.linalg.{name}(lambda v: {SYSTEM} @ v, w, x0=w, maxiter=0)
+    jsp.sparse.linalg.{name}({SYSTEM}, w, maxiter=4, M=jnp.diag(1 / jnp.diag({SYSTEM})))
+    jsp.sparse.linalg.{name}(lambda v: dict(a=v["a"] * 2, b=v["b"] * 4), dict(a=w, b=v))
+    jsp.sparse.linalg.{name}(x, w)
+    jsp.sparse.linalg.{name}({SYSTEM}, w, x0=[w])
+    jsp.sparse.linalg.{name}(lambda v: v[:2], w)
+    jsp.sparse.linalg.{name}([1.], w)
+    jsp.sparse.linalg.{name}({SYSTEM}, jnp.ones(4, int))
+    jax.grad(lambda a: abs(jsp.sparse.linalg.{name}(a, w, tol=1e-7)[0]).sum())({SYSTEM})
+    jax.vmap(lambda b: jsp.sparse.linalg.{name}({SYSTEM}, b, tol=1e-6)[0])(x)
+    """.splitlines())
 SCIPY = {
+    "wide": SOLVERS + f"""
+        jsp.sparse.linalg.gmres({SYSTEM}, w, solve_method='incremental', tol=1e-6)
+        jsp.sparse.linalg.gmres({SYSTEM}, w, restart=2, maxiter=2)
+        jsp.sparse.linalg.gmres({SYSTEM}, w, restart=2, maxiter=1, solve_method='incremental')
+        jsp.sparse.linalg.gmres({SYSTEM}, w, solve_method='x')
+    """,
     "any": f"""
         jsp.ndimage.map_coordinates(x, {AT.replace('w', 'q[0]').replace('v', 'q[1]')}, 0)
         jsp.ndimage.map_coordinates(x, {AT.replace('w', 'q[0]').replace('v', 'q[1]')}, 1)
