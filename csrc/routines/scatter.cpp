@@ -3,6 +3,7 @@
 // Invariant: updates to one element are applied first to last, so the result does not depend on threads. The extent of
 // a scatter is the width of its window, never the list of updates; it may be cut where windows are rows (equal or
 // disjoint), not where they are element offsets (windows that overlap would be applied in another order).
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -61,47 +62,114 @@ struct Extreme {
   }
 };
 
-enum IndexKind : int64_t { kElementOffsets = 0, kRows32 = 1, kRows64 = 2, kRowsU32 = 3 };
+enum IndexKind : int64_t { kElementOffsets = 0, kRows32 = 1, kRows64 = 2, kRowsU32 = 3, kElementOffsets32 = 4 };
 
 struct Target {
   int64_t updates, window, stride, limit;  // stride: elements from one index to the next; limit: indices below it
 };
 
 template <class T, class Op, class I>
+JITNEY_INLINE void scatter_element(T* out, I index, T update, int64_t limit) {
+  int64_t at = static_cast<int64_t>(index);  // negative ones are huge
+  if (static_cast<uint64_t>(at) < static_cast<uint64_t>(limit)) out[at] = Op::apply(out[at], update);
+}
+
+// Four indices and updates are read before the first of them is stored: a load behind a store whose address has the
+// same low 12 bits waits for it, and with scattered stores that is common (measured: 0.83 -> 0.66 ns an element).
+template <class T, class Op, class I>
+void scatter_elements(T* out, const I* index, const T* update, const Target& t) {
+  int64_t u = 0;
+  for (; u + 4 <= t.updates; u += 4) {  // names, not arrays: those would be loaded as vectors and pass through memory
+    const I a = index[u], b = index[u + 1], c = index[u + 2], d = index[u + 3];
+    const T x = update[u], y = update[u + 1], z = update[u + 2], w = update[u + 3];
+    scatter_element<T, Op>(out, a, x, t.limit);
+    scatter_element<T, Op>(out, b, y, t.limit);
+    scatter_element<T, Op>(out, c, z, t.limit);
+    scatter_element<T, Op>(out, d, w, t.limit);
+  }
+  for (; u < t.updates; ++u) scatter_element<T, Op>(out, index[u], update[u], t.limit);
+}
+
+template <class T, class Op, class I>
 void scatter_updates(T* out, const I* index, const T* update, const Target& t, int64_t lo, int64_t hi) {
   const int64_t limit = t.limit, updates = t.updates;
-  if (t.window == 1) {
-    for (int64_t u = 0; u < updates; ++u) {
-      int64_t at = static_cast<int64_t>(index[u]);
-      if (static_cast<uint64_t>(at) < static_cast<uint64_t>(limit)) out[at] = Op::apply(out[at], update[u]);
-    }
-    return;
-  }
+  if (t.window == 1) return scatter_elements<T, Op>(out, index, update, t);
   for (int64_t u = 0; u < updates; ++u) {
     int64_t at = static_cast<int64_t>(index[u]);
-    if (static_cast<uint64_t>(at) >= static_cast<uint64_t>(limit)) continue;  // negative ones are huge
+    if (static_cast<uint64_t>(at) >= static_cast<uint64_t>(limit)) continue;
     T* to = out + at * t.stride;
     const T* from = update + u * t.window;
     for (int64_t j = lo; j < hi; ++j) to[j] = Op::apply(to[j], from[j]);
   }
 }
 
-// ptrs [out, index, updates], params [updates, window, size of out in rows (index_kind > 0) or elements, index_kind];
+// Updates [first, last) of the arguments of a scatter, into `out`.
+struct Part {
+  int64_t first, last;
+};
+
+template <class T, class Op, class I>
+void scatter_part(T* out, void* const* ptrs, const Target& t, Part part, int64_t lo, int64_t hi) {
+  const I* index = static_cast<const I*>(ptrs[1]) + part.first;
+  const T* update = static_cast<const T*>(ptrs[2]) + part.first * t.window;
+  scatter_updates<T, Op>(out, index, update, t, lo, hi);
+}
+
+template <class T, class Op>
+void scatter_any(T* out, void* const* ptrs, const int64_t* params, Part part, int64_t lo, int64_t hi) {
+  Target t{part.last - part.first, params[1], params[1], params[2]};
+  switch (params[3]) {
+    case kRows32: return scatter_part<T, Op, int32_t>(out, ptrs, t, part, lo, hi);
+    case kRows64: return scatter_part<T, Op, int64_t>(out, ptrs, t, part, lo, hi);
+    case kRowsU32: return scatter_part<T, Op, uint32_t>(out, ptrs, t, part, lo, hi);
+    default: break;
+  }
+  t.stride = 1;
+  t.limit = params[2] - params[1] + 1;  // the whole window must fit
+  if (t.limit <= 0) return;
+  if (params[3] == kElementOffsets32) return scatter_part<T, Op, int32_t>(out, ptrs, t, part, lo, hi);
+  scatter_part<T, Op, int64_t>(out, ptrs, t, part, lo, hi);
+}
+
+// ptrs [out, index, updates], params [updates, window, size of out in rows (of rows) or elements, index_kind];
 // [lo, hi) = columns of the window
 template <class T, class Op>
 struct Scatter {
   static void run(void* const* ptrs, const int64_t* params, int64_t lo, int64_t hi) {
+    scatter_any<T, Op>(static_cast<T*>(ptrs[0]), ptrs, params, {0, params[0]}, lo, hi);
+  }
+};
+
+// What changes nothing when it is added: -0 for floats (0 + -0 is 0, but -0 + 0 is 0 as well).
+template <class T>
+T neutral_of_sum() {
+  if constexpr (std::is_floating_point<T>::value) return static_cast<T>(-0.0);
+  else return T{};
+}
+
+// The updates in equal pieces, each with sums of its own (the first with `out`): ptrs [out, index, updates, work],
+// params [updates, window, size of out in elements, index_kind of offsets, pieces]; [lo, hi) = pieces. What remains is
+// `add_pieces`. How many pieces there are is part of the program, so the sums do not depend on threads.
+template <class T>
+struct ScatterAddPieces {
+  static void run(void* const* ptrs, const int64_t* params, int64_t lo, int64_t hi) {
+    const int64_t updates = params[0], size = params[2], pieces = params[4];
+    for (int64_t p = lo; p < hi; ++p) {
+      T* out = p == 0 ? static_cast<T*>(ptrs[0]) : static_cast<T*>(ptrs[3]) + (p - 1) * size;
+      if (p > 0) std::fill(out, out + size, neutral_of_sum<T>());
+      scatter_any<T, Add>(out, ptrs, params, {updates * p / pieces, updates * (p + 1) / pieces}, 0, params[1]);
+    }
+  }
+};
+
+// ptrs [out, work], params [size, pieces]; [lo, hi) = elements
+template <class T>
+struct AddPieces {
+  static void run(void* const* ptrs, const int64_t* params, int64_t lo, int64_t hi) {
     T* out = static_cast<T*>(ptrs[0]);
-    const T* update = static_cast<const T*>(ptrs[2]);
-    Target t{params[0], params[1], params[1], params[2]};
-    switch (params[3]) {
-      case kRows32: return scatter_updates<T, Op>(out, static_cast<const int32_t*>(ptrs[1]), update, t, lo, hi);
-      case kRows64: return scatter_updates<T, Op>(out, static_cast<const int64_t*>(ptrs[1]), update, t, lo, hi);
-      case kRowsU32: return scatter_updates<T, Op>(out, static_cast<const uint32_t*>(ptrs[1]), update, t, lo, hi);
-      default:
-        t.stride = 1;
-        t.limit = params[2] - params[1] + 1;  // the whole window must fit
-        if (t.limit > 0) scatter_updates<T, Op>(out, static_cast<const int64_t*>(ptrs[1]), update, t, lo, hi);
+    for (int64_t p = 0; p + 1 < params[1]; ++p) {
+      const T* sums = static_cast<const T*>(ptrs[1]) + p * params[0];
+      for (int64_t i = lo; i < hi; ++i) out[i] = Add::apply(out[i], sums[i]);
     }
   }
 };
@@ -123,6 +191,10 @@ void add_scatter_routines() {
   add_family<ScatterAdd>("scatter_add", Floats{});
   add_family<ScatterAdd>("scatter_add", Integers{});
   add_family<ScatterAdd>("scatter_add", Complex{});
+  add_family<ScatterAddPieces>("scatter_add_pieces", TypeList<float, double>{});
+  add_family<ScatterAddPieces>("scatter_add_pieces", Integers{});
+  add_family<AddPieces>("add_pieces", TypeList<float, double>{});
+  add_family<AddPieces>("add_pieces", Integers{});
   add_family<ScatterMul>("scatter_mul", Floats{});
   add_family<ScatterMul>("scatter_mul", Integers{});
   add_family<ScatterMul>("scatter_mul", Complex{});

@@ -113,14 +113,43 @@ def test_scatter(op, name):
             if 0 <= o <= 60 - window:
                 for j in range(window):
                     want[o + j] = combine(op, want[o + j], update[u, j])
-        for grain in (0, 3) if updates == 30 else (0,):
+        for kind, grain in ((0, 0), (4, 0), (0, 3), (4, 3))[: 4 if updates == 30 else 2]:
             out = base.copy()
-            params = [updates, window, 60, 0]
-            call(f"scatter_{op}_{name}", [out, offsets, update], params, window, grain)
+            params = [updates, window, 60, kind]
+            index = offsets if kind == 0 else offsets.astype(np.int32)
+            call(f"scatter_{op}_{name}", [out, index, update], params, window, grain)
             if real and op != "mul":
                 assert same_bits(out, want)
             else:
                 assert np.allclose(out.astype(complex), want.astype(complex), equal_nan=True)
+
+
+@pytest.mark.parametrize("name", ["f32", "f64", *INTEGERS])
+@pytest.mark.parametrize("pieces", [1, 2, 3, 8])
+def test_sums_in_pieces(pieces, name):
+    rng = np.random.default_rng(5)
+    for updates, window in [(0, 1), (1, 1), (101, 1), (33, 4)]:
+        base = rng.integers(0, 9, 40).astype(DTYPES[name])
+        update = rng.integers(0, 9, (updates, window)).astype(DTYPES[name])
+        offsets = rng.integers(-5, 45, updates).astype(np.int32)
+        want = base.copy()
+        for u, o in enumerate(offsets.tolist()):
+            if 0 <= o <= 40 - window:
+                want[o : o + window] += update[u]
+        for grain in (1, 2, 8):
+            out, work = base.copy(), np.full(((pieces - 1), 40), 99, DTYPES[name])
+            params = [updates, window, 40, 4, pieces]
+            call(f"scatter_add_pieces_{name}", [out, offsets, update, work], params, pieces, grain)
+            call(f"add_pieces_{name}", [out, work], [40, pieces], 40, 7)
+            assert np.array_equal(out, want)
+
+
+def test_sums_in_pieces_keep_minus_zero():
+    out, work = np.full(4, -0.0, np.float32), np.empty((3, 4), np.float32)
+    index, update = np.int32([2, 2, 9]), np.float32([1, 2, 3])
+    call("scatter_add_pieces_f32", [out, index, update, work], [3, 1, 4, 4, 4], 4, 1)
+    call("add_pieces_f32", [out, work], [4, 4], 4)
+    assert out.tolist() == [0, 0, 3, 0] and np.signbit(out).tolist() == [True, True, False, True]
 
 
 @pytest.mark.parametrize("kind, index_type", [(1, np.int32), (2, np.int64), (3, np.uint32)])

@@ -15,8 +15,10 @@ from .pull_gather import clamped
 from .pull_views import MAX_SELECTS
 from .updates import reads_elsewhere
 
-NS_PER_ELEMENT = {"sort": 30.0, "argsort": 40.0, "top_k": 2.0, "scatter": 1.5, "cumulative": 0.8}
+NS_PER_ELEMENT = {"sort": 30.0, "argsort": 40.0, "top_k": 2.0, "scatter": 0.8, "cumulative": 0.8}
 SMALL_CONCAT = 64  # so few elements are one kernel with selects, not one kernel a part
+SCATTER_IN_PIECES = 32768  # so many updates are worth a second thread (about 25 us)
+OFFSET_KIND = {"i64": 0, "i32": 4}  # what the routine calls element offsets of that type
 CUMULATIVE_BLOCK = 256  # columns of one piece: a row of them is 16 vectors
 
 
@@ -156,12 +158,35 @@ def _scatter(partition, node, item):
     (result,) = _results(partition, node)
     partition.emit_into(operand, result, item)
     offsets, updates = stored_view(partition, offsets), stored_view(partition, updates)
-    count = offsets.shape[0]
+    count, code = offsets.shape[0], operand.dtype
+    places = [result, offsets, updates]
+    params = (count, window, operand.size, OFFSET_KIND[offsets.buffer.code])
+    cost = NS_PER_ELEMENT["scatter"] * count * window
+    pieces = sum_pieces(kind, code, count * window, operand.size)
+    if pieces == 1:
+        name = f"scatter_{kind}_{code}"
+        return _native(partition, item, name, places, params, window, window, [0], cost)
+    work = _scratch(partition, code, (pieces - 1) * operand.size)
     _native(
-        partition, item, f"scatter_{kind}_{operand.dtype}", [result, offsets, updates],
-        (count, window, operand.size, 0), window, window, [0],
-        NS_PER_ELEMENT["scatter"] * count * window,
+        partition, item, f"scatter_add_pieces_{code}", [*places, work], (*params, pieces),
+        pieces, 1, [0, 3], cost,
     )  # fmt: skip
+    _native(
+        partition, item, f"add_pieces_{code}", [result, work], (operand.size, pieces),
+        operand.size, max(4096, -(-operand.size // 16)), [0], operand.size * pieces * 0.3,
+    )  # fmt: skip
+
+
+def sum_pieces(kind, code, updates, size) -> int:
+    """Into how many lists the updates of a scatter are cut, each with sums of its own.
+
+    Decided by sizes alone, so that the order of every sum is the same for any number of threads. A
+    list costs one more array of `size` to fill and to add: at most half of the updates it takes.
+    """
+    if kind != "add" or code in ("f16", "bf16") or updates < SCATTER_IN_PIECES:
+        return 1
+    wanted = min(updates // (2 * max(size, 1)), 8)
+    return 1 << (wanted.bit_length() - 1) if wanted else 1
 
 
 def _python(partition, node, item):

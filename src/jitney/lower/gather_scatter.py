@@ -110,7 +110,7 @@ def _call(g, kind, x, offsets, updates, window):
 
 
 def _offsets(g, d, mode, x, indices, updates):
-    """(window, offsets[n] of i64 with -1 for dropped, updates[n, window]).
+    """(window, offsets[n] of i32 or i64 with -1 for dropped, updates[n, window]).
 
     Update axes are brought into the order (scatter axes, window axes). The last window axes that
     cover whole trailing operand axes are contiguous in memory and form the window.
@@ -138,15 +138,15 @@ def _offsets(g, d, mode, x, indices, updates):
     total, inside = total
     total = g.broadcast(total, space, range(len(batch_shape)))
     for k in range(whole):
-        position = g.iota(space, len(batch_shape) + k, "i64")
-        stride = g.full(strides[operand_axes[k]], space, "i64")
+        position = g.iota(space, len(batch_shape) + k, total.dtype)
+        stride = g.full(strides[operand_axes[k]], space, total.dtype)
         total = g.add(total, g.mul(position, stride))
     for k, axis in enumerate(batching):
-        position = g.iota(space, indices_batching[k], "i64")
-        total = g.add(total, g.mul(position, g.full(strides[axis], space, "i64")))
+        position = g.iota(space, indices_batching[k], total.dtype)
+        total = g.add(total, g.mul(position, g.full(strides[axis], space, total.dtype)))
     if inside is not None:
         inside = g.broadcast(inside, space, range(len(batch_shape)))
-        total = g.select(inside, total, g.full(-1, space, "i64"))
+        total = g.select(inside, total, g.full(-1, space, total.dtype))
     count = math.prod(space)
     return window, g.reshape(total, (count,)), g.reshape(updates, (count, window))
 
@@ -154,19 +154,26 @@ def _offsets(g, d, mode, x, indices, updates):
 def _starts(g, d, mode, x, indices, batch_shape, window_shape, operand_axes, strides):
     """Linear offset of each window's first element, and whether the window fits."""
     extent = dict(zip(operand_axes, window_shape, strict=True))
-    total, inside = g.full(0, batch_shape, "i64"), None
+    code = _offset_type(x, indices)
+    total, inside = g.full(0, batch_shape, code), None
     last = len(indices.shape) - 1
     for k, axis in enumerate(d.scatter_dims_to_operand_dims):
         lows, highs = [0] * len(indices.shape), list(indices.shape)
         lows[last], highs[last] = k, k + 1
         start = g.reshape(g.slice(indices, lows, highs), indices.shape[:last])
-        start = g.reshape(g.convert(start, "i64"), batch_shape)
-        limit = g.full(x.shape[axis] - extent.get(axis, 1), batch_shape, "i64")
-        zero = g.full(0, batch_shape, "i64")
+        start = g.reshape(g.convert(start, code), batch_shape)
+        limit = g.full(x.shape[axis] - extent.get(axis, 1), batch_shape, code)
+        zero = g.full(0, batch_shape, code)
         if mode == "clip":
             start = g.ew("min", g.ew("max", start, zero), limit)
         else:
             fits = g.ew("and", g.compare("ge", start, zero), g.compare("le", start, limit))
             inside = fits if inside is None else g.ew("and", inside, fits)
-        total = g.add(total, g.mul(start, g.full(strides[axis], batch_shape, "i64")))
+        total = g.add(total, g.mul(start, g.full(strides[axis], batch_shape, code)))
     return total, inside
+
+
+def _offset_type(x, indices):
+    """i32 where every offset and every index fits it (half the bytes, twice the lanes), else i64."""
+    fits = x.size < 2**31 and indices.dtype in ("i8", "i16", "i32", "u8", "u16")
+    return "i32" if fits else "i64"

@@ -1,0 +1,41 @@
+"""Many additions into few places: lists of updates with sums of their own, decided by sizes alone."""
+
+import numpy as np
+import pytest
+
+import jitney
+import jitney.numpy as jnp
+from jitney.fuse.routines import SCATTER_IN_PIECES, sum_pieces
+
+
+def test_pieces_depend_on_sizes_alone():
+    assert sum_pieces("add", "f32", SCATTER_IN_PIECES - 1, 10) == 1
+    assert sum_pieces("add", "f32", 100_000, 10_000) == 4
+    assert sum_pieces("add", "f32", 10**7, 1) == 8
+    assert sum_pieces("add", "f32", 100_000, 40_000) == 1  # more to clear than to add
+    assert sum_pieces("mul", "f32", 100_000, 10) == 1
+    assert sum_pieces("add", "bf16", 100_000, 10) == 1  # sums of pieces would be rounded too soon
+
+
+@pytest.mark.parametrize("dtype", ["int32", "uint8", "float32"])
+def test_sums_of_many_updates(dtype):
+    rng = np.random.default_rng(0)
+    index = rng.integers(-3000, 3001, (50_000, 1))  # from the end as well, and one outside
+    updates = rng.integers(0, 5, (50_000, 2)).astype(dtype)
+    base = rng.integers(0, 5, (3000, 2)).astype(dtype)
+    add = jitney.jit(lambda x, i, u: x.at[i[:, 0]].add(u))
+    assert "scatter_add_pieces" in add.lower(base, index, updates).compile().as_text()
+    want = base.copy()
+    inside = index[:, 0] < 3000
+    np.add.at(want, index[inside, 0], updates[inside])
+    np.testing.assert_array_equal(add(base, index, updates), want)
+
+
+def test_sums_within_a_loop():
+    index = np.arange(40_000, dtype=np.int32) % 7
+
+    @jitney.jit
+    def count(n):
+        return jitney.lax.fori_loop(0, n, lambda k, x: x.at[index].add(1), jnp.zeros(7, jnp.int32))
+
+    np.testing.assert_array_equal(count(3), 3 * np.bincount(index))
