@@ -45,6 +45,12 @@ bool to_starts(uint32_t* counts, int64_t n) {
   return largest != static_cast<uint32_t>(n);
 }
 
+}  // namespace jitney
+
+#include "radix_partition.h"
+
+namespace jitney {
+
 template <int kDigit, int kKeyBits, class E, class Key, class Load, class Emit>
 void radix_serial(int64_t n, Key key, Load load, Emit emit, E* a, E* b) {
   constexpr int kPasses = (kKeyBits + kDigit - 1) / kDigit, kBuckets = 1 << kDigit;
@@ -179,6 +185,10 @@ void stable_radix_sort(int64_t n, Key key, Load load, Emit emit, E* a, E* b) {
     for (int64_t i = 0; i < n; ++i) emit(i, a[i]);
     return;
   }
+  if constexpr (kKeyBits > 16)
+    if (n * static_cast<int64_t>(sizeof(E)) > kWideDigitBytes &&
+        partitioned_sort<kKeyBits, E>(n, key, load, emit, a, b))
+      return;
   if (n < kWideDigitFrom || kKeyBits <= 16 || n * static_cast<int64_t>(sizeof(E)) > kWideDigitBytes) {
     if (n >= kParallelFrom && pool_is_free() && radix_parallel<8, kKeyBits>(n, key, load, emit, a, b)) return;
     return radix_serial<8, kKeyBits>(n, key, load, emit, a, b);

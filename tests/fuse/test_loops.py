@@ -79,6 +79,20 @@ def test_small_state_is_one_kernel():
     assert "carry" in compiled.as_text() and compiled.as_text().count("stage 0 while") == 0
 
 
+def test_a_stencil_is_computed_once_beside_and_copied():
+    def step(_, a):
+        return a.at[1:-1].set(0.5 * (a[:-2] + a[2:]) + a[1:-1])
+
+    stencil = jitney.jit(lambda a: lax.fori_loop(0, 5, step, a))
+    want = np.arange(40.0, dtype=np.float32) ** 2
+    text = stencil.lower(want).compile().as_text()
+    assert text.count("] kernel") == 2, text
+    got = stencil(want)
+    for _ in range(5):
+        want[1:-1] = 0.5 * (want[:-2] + want[2:]) + want[1:-1]
+    np.testing.assert_allclose(got, want, rtol=1e-6)
+
+
 def test_updates_in_a_loop_cost_what_they_touch():
     def fill(x):
         return lax.fori_loop(0, x.shape[0], lambda i, a: a.at[i].set(a[i] + i), x)

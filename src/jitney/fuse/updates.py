@@ -32,7 +32,11 @@ def _separated(inner, node):
     older = _older(operand)
     if not reads_elsewhere(update, operand, starts) and not _depends_on_any(update, older):
         return node
-    update = _detached(inner, update, operand, starts, older)
+    if _elements_elsewhere(update, operand, starts, older) > update.size:
+        inner.request(update)  # one value less to store than what it is computed from
+        update = table.intern("copy", (update,), update.shape, update.dtype)
+    else:
+        update = _detached(inner, update, operand, starts, older)
     return table.intern(node.op, (operand, update, *starts), node.shape, node.dtype, node.attrs)
 
 
@@ -47,11 +51,33 @@ def _older(node):
     return found
 
 
+def _elements_elsewhere(update, operand, starts, older) -> int:
+    """How many elements `_detached` would compute beforehand."""
+    seen, stack, count = set(), [update], 0
+    while stack:
+        node = stack.pop()
+        if node.id in seen or _is_at_place(node, operand, starts):
+            continue
+        seen.add(node.id)
+        here = node is operand or _depends(node, operand)
+        if here and is_elementwise(node):
+            stack.extend(node.args)
+        elif here or _depends_on_any(node, older):
+            count += node.size
+    return count
+
+
+def _is_at_place(node, operand, starts) -> bool:
+    """Whether a node is what the update will overwrite."""
+    return (
+        node.op == "dynamic_slice" and node.args[0] is operand and list(node.args[1:]) == starts
+    )
+
+
 def _detached(inner, node, operand, starts, older):
     """An update in which whatever reads the array elsewhere, or before an earlier update, is
     computed beforehand; what is at the very place may be read there."""
-    at_place = node.op == "dynamic_slice" and node.args[0] is operand
-    if at_place and list(node.args[1:]) == starts:
+    if _is_at_place(node, operand, starts):
         return node
     here = node is operand or _depends(node, operand)
     if not here and not _depends_on_any(node, older):
@@ -85,8 +111,7 @@ def reads_elsewhere(update, operand, starts) -> bool:
         seen.add(node.id)
         if node is operand:
             return node.op not in ("lit", "empty", "broadcast", "iota")
-        same = node.op == "dynamic_slice" and node.args[0] is operand
-        if same and list(node.args[1:]) == starts and node.shape == update.shape:
+        if _is_at_place(node, operand, starts) and node.shape == update.shape:
             stack.extend(starts)
             continue
         if node.op == "reshape" or is_elementwise(node) or node.op == "dynamic_slice":
