@@ -1,4 +1,4 @@
-"""Many additions into few places: lists of updates with sums of their own, decided by sizes alone."""
+"""Many additions into few places: lists of updates with sums of their own."""
 
 import numpy as np
 import pytest

@@ -7,8 +7,10 @@ of stored operands are only strides; an operand whose axes cannot be merged that
 import math
 from typing import NamedTuple
 
+from ..ir.strides import contiguous_strides
 from ..ir.types import kind_of, nbytes_of
 from .buffers import NativeStep, View, whole
+from .layout import strides_seen_from, turning_order
 from .partition import step_maker
 
 TINY = 1024  # products of at most this many multiplications are fused loops
@@ -30,8 +32,22 @@ def store_dot(partition, node, view, item):
     if plan is None:
         partition.emit_kernel([(as_loops(partition, node, a, b, free_a, free_b), view)], item)
         return
-    contraction, left, right = plan
-    _add_steps(partition, item, contraction, [left, right, view])
+    contraction, first, second = plan
+    _add_steps(partition, item, contraction, [first, second, view])
+
+
+@step_maker("transpose")
+def store_transpose(partition, node, view, item):
+    """A transposed product is formed in its place."""
+    product = node.args[0]
+    turned = product.op == "dot" and turning_order(product, partition.users_of(product))
+    if not turned or partition.view_of(product) is not None:
+        partition.emit_kernel([(node, view)], item)
+        return
+    strides = strides_seen_from(turned, view.strides)
+    own = View(view.buffer, product.shape, strides, view.offset)
+    partition.views[product.id] = own
+    store_dot(partition, product, own, item)
 
 
 def _rest(x, *groups):
@@ -51,7 +67,8 @@ def _sizes(node, a, b, free_a, free_b):
 
 def _plan(partition, node, view, left, right, sizes):
     """(plan, view of a, view of b), or None if the product is to be loops."""
-    if not view.is_contiguous or kind_of(node.dtype) not in "fiu":
+    place = _place_of_result(node, view, left, right)
+    if place is None or kind_of(node.dtype) not in "fiu":
         return None
     batch, m, n, k = sizes
     a, b = _matrix(partition, *left), _matrix(partition, *right)
@@ -60,11 +77,31 @@ def _plan(partition, node, view, left, right, sizes):
         inner = [e for e in (left[0].shape[axis] for axis in left[1]) if e != 1][1]
         inner_strides = (a.pair(inner)[1], b.pair(inner)[1], m * n)
     a_batch, b_batch = (a.batch, b.batch) if inner == 1 else (a.pair(inner)[0], b.pair(inner)[0])
-    plan = partition.plan_contraction(
-        batch, m, n, k, left[0].dtype, node.dtype,
-        (a_batch, *a.inner), (b_batch, *b.inner), (m * n * inner, n, 1), inner, inner_strides,
+    a_strides, b_strides = (a_batch, *a.inner), (b_batch, *b.inner)
+    c_batch, codes = m * n * inner, (left[0].dtype, node.dtype)
+    if place == "rows":
+        plan = partition.plan_contraction(
+            batch, m, n, k, *codes, a_strides, b_strides, (c_batch, n, 1), inner, inner_strides
+        )
+        return None if plan is None else (plan, a.view, b.view)
+    a_strides, b_strides = (a_batch, *a.inner[::-1]), (b_batch, *b.inner[::-1])
+    plan = partition.plan_contraction(  # C' = B' A'
+        batch, n, m, k, *codes, b_strides, a_strides, (c_batch, m, 1),
+        inner, (inner_strides[1], inner_strides[0], inner_strides[2]),
     )  # fmt: skip
-    return None if plan is None else (plan, a.view, b.view)
+    return None if plan is None else (plan, b.view, a.view)
+
+
+def _place_of_result(node, view, left, right) -> str | None:
+    """"rows" if the result is to be stored row-major, "columns" if each of its matrices is to be
+    stored column-major, None if neither."""
+    if view.is_contiguous:
+        return "rows"
+    batch, rows = len(left[1]), len(left[2])
+    axes = range(len(node.shape))
+    order = (*axes[:batch], *axes[batch + rows :], *axes[batch : batch + rows])
+    turned = strides_seen_from(order, contiguous_strides([node.shape[i] for i in order]))
+    return "columns" if view.strides == turned else None
 
 
 class _Matrix(NamedTuple):

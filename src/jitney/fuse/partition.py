@@ -19,6 +19,7 @@ import math
 
 from ..graph.graph import Graph, literal_value
 from ..ir.node import Node
+from ..ir.strides import contiguous_strides
 from ..ir.target import CpuTarget
 from ..ir.types import nbytes_of
 from . import pull_gather, pull_views  # noqa: F401  (they register the rules)
@@ -26,6 +27,7 @@ from .buffers import Buffer, CopyStep, Item, KernelStep, View, whole
 from .build_kernel import KernelBuilder, NeedRows, finish_kernel, is_elementwise
 from .contract import contract_products
 from .kernel import Store, live_expressions, number_slots
+from .layout import product_strides
 from .reuse_kernel import Recorder, describe, remember, reuse
 from .schedule import schedule_kernel
 
@@ -78,6 +80,7 @@ class Partition:
         self.computed: dict[int, set] = {}
         self.node_of: dict[int, Node] = {}
         self.places: dict[tuple, tuple[int, set]] = {}
+        self.users: dict[int, list[Node]] | None = None
         if self.is_nested:
             return
         for node in graph.inputs:
@@ -108,10 +111,25 @@ class Partition:
         if node.op == "part":
             self.request_call(node.args[0])
             return self.views[node.id]
-        view = whole(self.new_buffer(node.dtype, node.size), node.shape)
-        self.views[node.id] = view
+        buffer = self.new_buffer(node.dtype, node.size)
+        view = self.views[node.id] = View(buffer, node.shape, self.strides_for(node))
         self.pending.append(node)
         return view
+
+    def strides_for(self, node: Node) -> tuple[int, ...]:
+        """With which strides a node will be stored that is asked for."""
+        if node.op == "dot":
+            return product_strides(node, self.users_of(node))
+        return contiguous_strides(node.shape)
+
+    def users_of(self, node: Node) -> list[Node]:
+        """The nodes that read a node of the graph; the node itself if the graph returns it."""
+        if self.users is None:
+            self.users = {n.id: [n] for n in (*self.graph.outputs, *self.graph.effects)}
+            for user in self.graph.nodes():
+                for a in user.args:
+                    self.users.setdefault(a.id, []).append(user)
+        return self.users.get(node.id, [])
 
     def request_call(self, call: Node) -> None:
         """Buffers for all results of a routine."""

@@ -26,6 +26,7 @@ import numpy as np
 from ..ir.node import Node, NodeTable
 from ..ir.types import DTYPE_OF_CODE, kind_of, nbytes_of
 from . import laws
+from .guarded_update import guarded_update
 
 COMPARISONS = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
 
@@ -148,6 +149,9 @@ class GraphBuilder:
         """`if_true` where predicate, else `if_false`; all of one shape."""
         if if_true is if_false:
             return if_true
+        guarded = guarded_update(self, predicate, if_true, if_false)
+        if guarded is not None:
+            return guarded
         return self.table.intern(
             "select", (predicate, if_true, if_false), if_true.shape, if_true.dtype
         )

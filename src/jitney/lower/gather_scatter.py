@@ -174,6 +174,6 @@ def _starts(g, d, mode, x, indices, batch_shape, window_shape, operand_axes, str
 
 
 def _offset_type(x, indices):
-    """i32 where every offset and every index fits it (half the bytes, twice the lanes), else i64."""
+    """i32 where all offsets and indices fit it (half the bytes, twice the lanes), else i64."""
     fits = x.size < 2**31 and indices.dtype in ("i8", "i16", "i32", "u8", "u16")
     return "i32" if fits else "i64"

@@ -1,0 +1,39 @@
+"""Which strides a product is stored with: those its only user wants.
+
+In: a `dot` node and who uses it. Out: strides in elements, row-major ones as a rule. The gradient
+of a weight is the transpose of a product, and nothing else reads the product: stored column-major
+its transpose is row-major, and nothing is left to transpose (the product itself is formed with its
+operands exchanged, see `contractions.py`).
+"""
+
+from ..ir.node import Node
+from ..ir.strides import contiguous_strides
+
+
+def product_strides(node: Node, users: list[Node]) -> tuple[int, ...]:
+    """Strides for a product that is read by the nodes `users` alone."""
+    order = turning_order(node, users)
+    if order is None:
+        return contiguous_strides(node.shape)
+    return strides_seen_from(order, contiguous_strides([node.shape[i] for i in order]))
+
+
+def strides_seen_from(order, strides) -> tuple[int, ...]:
+    """Strides of an array's own axes, given those of its transpose (axes in `order`)."""
+    own = [0] * len(order)
+    for axis, stride in zip(order, strides, strict=True):
+        own[axis] = stride
+    return tuple(own)
+
+
+def turning_order(node: Node, users: list[Node]) -> tuple[int, ...] | None:
+    """The order of axes in which all users read a product, if that exchanges its two sides."""
+    if not users or any(u.op != "transpose" or u.attrs != users[0].attrs for u in users):
+        return None
+    (contract_a, _), (batch_a, _) = node.attrs
+    batch = len(batch_a)
+    left = batch + len(node.args[0].shape) - batch - len(contract_a)
+    axes = range(len(node.shape))
+    turned = (*axes[:batch], *axes[left:], *axes[batch:left])
+    order = tuple(users[0].attrs[0])
+    return order if order == turned and batch < left < len(node.shape) else None
