@@ -25,10 +25,11 @@ class PartitionedSort {
   ~PartitionedSort() { free(memory_); }
 
   bool run() {
+    if (!divides()) return false;
     int64_t chunks = std::min(2 * pool_num_threads(), kMostChunks);
     chunk_ = (n_ + chunks - 1) / chunks;
     chunks_ = (n_ + chunk_ - 1) / chunk_;
-    memory_ = static_cast<uint32_t*>(calloc(static_cast<size_t>(chunks_) * (kTop + kMostParts), sizeof(uint32_t)));
+    memory_ = static_cast<uint32_t*>(calloc(static_cast<size_t>(chunks_) * (2 * kTop + kMostParts), sizeof(uint32_t)));
     if (!memory_) return false;
     pool_parallel_for(n_, chunk_, [](void* c, int64_t lo, int64_t hi) { self(c).count_top(lo, hi); }, this);
     if (!choose_parts()) return false;
@@ -42,17 +43,37 @@ class PartitionedSort {
   static constexpr int kDigit = 11, kTop = 1 << kDigit, kShift = kKeyBits - kDigit;
   static constexpr int kPasses = (kKeyBits + kDigit - 1) / kDigit;
   static constexpr int kMostParts = 128, kMostChunks = 16;
-  static constexpr int64_t kPartBytes = 192 << 10, kShortPart = 4096;
+  static constexpr int64_t kPartBytes = 192 << 10, kShortPart = 4096, kSample = 512;
 
   static PartitionedSort& self(void* context) { return *static_cast<PartitionedSort*>(context); }
-  uint32_t* top_counts(int64_t chunk) { return memory_ + chunk * kTop; }
-  uint32_t* part_places(int64_t chunk) { return memory_ + chunks_ * kTop + chunk * kMostParts; }
+  uint32_t* top_counts(int64_t chunk) { return memory_ + chunk * 2 * kTop; }
+  uint32_t* part_places(int64_t chunk) { return memory_ + chunks_ * 2 * kTop + chunk * kMostParts; }
   int64_t size(int part) const { return starts_[part + 1] - starts_[part]; }
   static uint32_t digit(uint64_t key, int shift) { return static_cast<uint32_t>(key >> shift) & (kTop - 1); }
 
+  // Whether a leading digit of many elements is unlikely, from a sample.
+  bool divides() {
+    uint16_t counts[kTop] = {};
+    const int64_t step = n_ / kSample;
+    int most = 0;
+    for (int64_t k = 0; k < kSample; ++k) {
+      int count = ++counts[digit(key_(load_(k * step)), kShift)];
+      most = count > most ? count : most;
+    }
+    return most < kSample / 3;
+  }
+
+  // Two tables by turns: neighbours often have the same digit, and counting one place again waits for the store before.
   void count_top(int64_t lo, int64_t hi) {
     uint32_t* counts = top_counts(lo / chunk_);
-    for (int64_t i = lo; i < hi; ++i) ++counts[digit(key_(load_(i)), kShift)];
+    int64_t i = lo;
+    for (; i + 2 <= hi; i += 2) {
+      const uint32_t first = digit(key_(load_(i)), kShift), second = digit(key_(load_(i + 1)), kShift);
+      ++counts[first];
+      ++counts[kTop + second];
+    }
+    if (i < hi) ++counts[digit(key_(load_(i)), kShift)];
+    for (int value = 0; value < kTop; ++value) counts[value] += counts[kTop + value];
   }
 
   // Neighbouring leading digits join a part until it is long enough. Finds where each chunk's elements go.
@@ -98,7 +119,7 @@ class PartitionedSort {
     uint32_t counts[kPasses][kTop] = {};
     const E* row = a_ + start;
     for (int64_t i = 0; i < count; ++i) {
-      uint64_t k = key_(row[i]);
+      const uint64_t k = key_(row[i]);
 #pragma GCC unroll 8
       for (int p = 0; p < kPasses; ++p) ++counts[p][digit(k, p * kDigit)];
     }

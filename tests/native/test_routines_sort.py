@@ -94,6 +94,24 @@ def test_long_rows_on_several_threads(name, threads):
     assert np.array_equal(alone[1], expected_order(rows, 0))
 
 
+@pytest.mark.parametrize("descending", [0, 1])
+@pytest.mark.parametrize("name, n", [("f32", 700_001), ("f64", 330_000), ("i32", 650_123)])
+def test_rows_beyond_the_near_cache(name, n, descending):
+    """Long enough to be partitioned by the leading digit; with ties and NaNs."""
+    rng = np.random.default_rng(6)
+    rows = rng.random((1, n)) if name != "i32" else rng.integers(-(2**31), 2**31, (1, n))
+    rows = rows.astype(DTYPES[name])
+    rows[0, ::11] = rows[0, 1]
+    if name != "i32":
+        rows[0, 5:n:3] = samples(name, rows[0, 5:n:3].shape, seed=7)
+    order = expected_order(rows, descending)
+    for threads in (1, 2):
+        native.set_num_threads(threads)
+        assert np.array_equal(run_argsort(name, rows, descending), order)
+        assert same_bits(run_sort(name, rows, descending), np.take_along_axis(rows, order, 1))
+    native.set_num_threads(0)
+
+
 @pytest.mark.parametrize("index", [np.int32, np.int64])
 def test_lexicographic_sort_by_successive_passes(index):
     rng = np.random.default_rng(0)
