@@ -22,7 +22,25 @@ SOLVERS = "\n".join(line for name in ("cg", "bicgstab", "gmres") for line in f""
     jax.grad(lambda a: abs(jsp.sparse.linalg.{name}(a, w, tol=1e-7)[0]).sum())({SYSTEM})
     jax.vmap(lambda b: jsp.sparse.linalg.{name}({SYSTEM}, b, tol=1e-6)[0])(x)
     """.splitlines())
+ODE = "__import__(jax.__name__ + '.experimental.ode', fromlist=['odeint']).odeint"
+TIMES = "jnp.linspace(0., 1.5, 4)"
 SCIPY = {
+    "f32": f"""
+        {ODE}(lambda y, t: -y * t, w, {TIMES})
+        {ODE}(lambda y, t, a: dict(a=-a * y['a'], b=t), dict(a=w, b=1.), {TIMES}, 2.)
+        {ODE}(lambda y, t: -y, w, {TIMES}, rtol=1e-6, hmax=0.1)
+        {ODE}(lambda y, t: -y, w, {TIMES}[:1])
+        {ODE}(lambda y, t: -y, w, jnp.arange(3))
+        {ODE}(lambda y, t: -y, i, {TIMES})
+        {ODE}(lambda y, t, a: -y, w, {TIMES}, 'a')
+        {ODE}(lambda y, t: y[:2], w, {TIMES})
+        {ODE}(lambda y, t: 1j * y, w, {TIMES})
+        jax.grad(lambda a: {ODE}(lambda y, t: -a * y, w, {TIMES}).sum())(2.)
+        jax.grad(lambda a: {ODE}(lambda y, t, a: -a * y, w, {TIMES}, a).sum())(v[:4])
+        jax.grad(lambda t: {ODE}(lambda y, t: -t * y, w, t)[1:].sum())({TIMES})
+        jax.vmap(lambda y: {ODE}(lambda y, t: -t * y, y, {TIMES}))(x)
+        jax.jvp(lambda y: {ODE}(lambda y, t: -t * y, y, {TIMES}), (w,), (w,))
+    """,
     "wide": SOLVERS + f"""
         jsp.sparse.linalg.gmres({SYSTEM}, w, solve_method='incremental', tol=1e-6)
         jsp.sparse.linalg.gmres({SYSTEM}, w, restart=2, maxiter=2)

@@ -125,6 +125,13 @@ def test_regular_grid_transformed():
     np.testing.assert_allclose(slope[3, 0], rise[j] * (1 - part) + rise[j + 1] * part, rtol=1e-4)
 
 
+def test_derivatives_by_the_grid():
+    def read(x):
+        return interpolate.RegularGridInterpolator((x,), np.float32([1, 5]))(0.5)
+
+    np.testing.assert_allclose(jitney.grad(read)(np.float32([0, 2])), [-1.5, -0.5], rtol=1e-6)
+
+
 def test_integers_become_floats():
     table = interpolate.RegularGridInterpolator([np.arange(3)], np.array([0, 10, 20]))
     assert table(np.float32([0.5])).dtype == jnp.float32 and table(np.float32([0.5])) == 5.0

@@ -14,7 +14,8 @@ import numpy as np
 from jitney import numpy as jnp
 from jitney.base import dtypes
 from jitney.base.pytree import register_pytree_node_class
-from jitney.numpy.promotion import check_arraylike, is_concrete
+from jitney.core.trace import Tracer
+from jitney.numpy.promotion import check_arraylike
 
 _METHODS = ("linear", "nearest")
 
@@ -41,7 +42,7 @@ def _checked_grid(points: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
                              f"{i}")
         if p.shape[0] == 0:
             raise ValueError(f"There are no points in dimension {i}")
-        if is_concrete(points[i]) and not np.all(np.diff(np.asarray(points[i])) > 0):
+        if not isinstance(points[i], Tracer) and not np.all(np.diff(np.asarray(points[i])) > 0):
             raise ValueError(f"The points in dimension {i} must be strictly ascending; sort them, "
                              "and the values with them")
     return grid
