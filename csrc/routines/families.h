@@ -10,5 +10,6 @@ void add_gather_routines();   // gather.cpp: take_rows
 void add_scatter_routines();  // scatter.cpp
 void add_count_routines();    // count.cpp: searchsorted, bincount
 void add_lapack_routines();   // lapack.cpp: factorings of matrices and systems of equations
+void add_fft_routines();      // fft.cpp: Fourier transforms
 
 }  // namespace jitney

@@ -73,6 +73,7 @@ int register_routines(PyObject* module) {
     add_scatter_routines();
     add_count_routines();
     add_lapack_routines();
+    add_fft_routines();
   }
   if (PyModule_AddFunctions(module, lapack_functions()) < 0) return -1;
   return PyModule_AddFunctions(module, functions);

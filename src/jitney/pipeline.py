@@ -15,7 +15,7 @@ from .backend.object_cache import get_code
 from .backend.stage_log import StageLog
 from .base import debug
 from .base.lazy import lazy_module
-from .fuse import contractions, lapack, loops, routines  # noqa: F401  (they register step makers)
+from .fuse import contractions, fft, lapack, loops, routines  # noqa: F401  (register step makers)
 from .fuse.buffers import CopyStep, KernelStep, NativeStep, PythonStep
 from .fuse.partition import partition_graph
 from .fuse.pieces import cut_pieces

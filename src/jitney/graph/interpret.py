@@ -8,6 +8,7 @@ import numpy as np
 
 from ..ir import scalar_ops
 from ..ir.types import DTYPE_OF_CODE
+from .fft import interpret_fft
 from .graph import Graph, literal_value
 from .linalg import interpret_lapack
 
@@ -280,5 +281,5 @@ def _branch(node, index, *args):
 
 CALLS = {
     "loop": _loop, "branch": _branch, "sort": _sort, "argsort": _argsort, "scatter": _scatter,
-    "top_k": _top_k, "lapack": interpret_lapack,
+    "top_k": _top_k, "lapack": interpret_lapack, "fft": interpret_fft,
 }  # fmt: skip

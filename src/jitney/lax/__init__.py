@@ -34,6 +34,7 @@ from jitney.lax.cumulative import *  # noqa: F403
 from jitney.lax.dot import batch_matmul, dot, dot_general, dot_general_p
 from jitney.lax.elementwise_binary import *  # noqa: F403
 from jitney.lax.elementwise_unary import *  # noqa: F403
+from jitney.lax.fft import *  # noqa: F403
 from jitney.lax.gather import (
     GatherDimensionNumbers,
     GatherScatterMode,

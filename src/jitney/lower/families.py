@@ -6,6 +6,7 @@ from . import (  # noqa: F401
     cumulative,
     dot,
     elementwise,
+    fft,
     gather_scatter,
     linalg,
     parallel,

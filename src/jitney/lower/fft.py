@@ -1,0 +1,52 @@
+"""Lowering of Fourier transforms: one call of a native routine an axis.
+
+In: `fft` equations. Out: "fft" calls whose attributes are the routine's name and its sizes
+(csrc/routines/README.md, fuse/fft.py). Complex arrays travel in their stored form.
+"""
+
+import math
+
+from ..core.avals import ShapedArray
+from ..ir.types import DTYPE_OF_CODE, is_complex, physical_type
+from .rules import lower_rule
+
+_NAMES = {"float32": "f32", "float64": "f64", "complex64": "c64", "complex128": "c128"}
+_WHOLE = {"float32": "complex64", "float64": "complex128"}
+
+
+@lower_rule("fft")
+def lower_fft(ctx, eqn, x):
+    kind, lengths = eqn.params["fft_type"].name, eqn.params["fft_lengths"]
+    source, out = eqn.invars[0].aval, eqn.outvars[0].aval
+    if not lengths:
+        return x
+    if out.size == 0:
+        return ctx.literal(0, out)
+    forward = kind in ("FFT", "RFFT")
+    node, first = ctx.physical(x), len(out.shape) - len(lengths)
+    others = range(len(out.shape) - 1, first - 1, -1)       # the axes of complex transforms
+    if kind in ("RFFT", "IRFFT"):
+        others = others[1:]
+    if kind == "RFFT":
+        node = _along_last(ctx, "rfft", source, out, lengths[-1], node)
+    along = source if kind == "IRFFT" else out
+    for axis in others:
+        node = _along(ctx, along, axis, forward, node)
+    if kind == "IRFFT":
+        node = _along_last(ctx, "irfft", out, out, lengths[-1], node)
+    return ctx.logical(node, out)
+
+
+def _along(ctx, aval, axis, forward, node):
+    """The complex transform along one axis of a stored array."""
+    n, inner = aval.shape[axis], math.prod(aval.shape[axis + 1 :])
+    if n == 1:
+        return node
+    attrs = (f"fft_{_NAMES[aval.dtype.name]}", (n, inner, int(forward)))
+    return ctx.g.call("fft", [node], [physical_type(aval.shape, aval.dtype)], attrs)[0]
+
+
+def _along_last(ctx, routine, real, out, n, node):
+    """The transform between real rows of n elements and complex rows of n // 2 + 1."""
+    attrs = (f"{routine}_{_NAMES[real.dtype.name]}", (n,))
+    return ctx.g.call("fft", [node], [physical_type(out.shape, out.dtype)], attrs)[0]
