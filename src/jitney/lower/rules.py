@@ -102,6 +102,9 @@ class Context:
         """The stored form of a value: parts of a pair side by side in a last axis."""
         if not isinstance(value, Pair):
             return value
+        stored = _stored_whole(value)
+        if stored is not None:
+            return stored
         last = value.shape + (1,)
         parts = [self.g.reshape(p, last) for p in value]
         return self.g.concat(parts, len(last) - 1)
@@ -117,6 +120,21 @@ class Context:
         if value.shape == tuple(shape):
             return value
         return self.g.broadcast(value, shape, range(len(value.shape)))
+
+
+def _stored_whole(pair):
+    """The stored array that a pair is, when it comes straight from `split_pair`."""
+    slices = [p.args[0] if p.op == "reshape" else p for p in pair]
+    if any(s.op != "slice" for s in slices) or slices[0].args[0] is not slices[1].args[0]:
+        return None
+    node, zeros = slices[0].args[0], (0,) * len(pair.shape)
+    if node.shape != pair.shape + (2,):
+        return None
+    for i, s in enumerate(slices):
+        starts, strides = s.attrs
+        if s.shape != pair.shape + (1,) or starts != zeros + (i,) or set(strides) != {1}:
+            return None
+    return node
 
 
 def run_rule(ctx, eqn, values):

@@ -74,7 +74,7 @@ def _span(n: int, d: Any, dtype: Any) -> Any:
     """n·d as a number of this dtype."""
     if isinstance(d, (bool, int, float, np.number)):
         return np.asarray(d * n).astype(dtype)[()]
-    return array(d * n, dtype=dtype)
+    return lax.convert_element_type(array(d * n), dtype)
 
 
 def fftshift(x, axes=None):
