@@ -6,8 +6,7 @@ In: `fft` equations. Out: "fft" calls whose attributes are the routine's name an
 
 import math
 
-from ..core.avals import ShapedArray
-from ..ir.types import DTYPE_OF_CODE, is_complex, physical_type
+from ..ir.types import physical_type
 from .rules import lower_rule
 
 _NAMES = {"float32": "f32", "float64": "f64", "complex64": "c64", "complex128": "c128"}

@@ -92,9 +92,12 @@ def _shift(name: str, x: Any, axes: Any, by: Any) -> Any:
     shape = shape_of(x)
     if axes is None:
         axes = tuple(range(len(shape)))
-    try:
+    if isinstance(axes, (int, np.integer)):
         axis = canonical_axis(axes, len(shape))
         return roll(x, by(shape[axis]), axis)
-    except TypeError:
+    try:
         axes = tuple([canonical_axis(a, len(shape)) for a in axes])
+    except TypeError:
+        raise TypeError(f"{name}: axes must be an integer or a sequence of integers, got "
+                        f"{axes!r}") from None
     return roll(x, tuple([by(shape[a]) for a in axes]), axes)

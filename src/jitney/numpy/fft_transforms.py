@@ -148,8 +148,10 @@ def _factor(name: str, s: Sequence[int], norm: str, dtype: Any) -> Any:
 
 def _one_axis(name: str, axis: Any) -> Any:
     if isinstance(axis, (tuple, list)):
-        raise ValueError(f"jax.numpy.fft.{name} does not support multiple axes. Please use "
-                         f"jax.numpy.fft.{name}n. Got axis = {axis!r}.")
+        instead = "Apply it to one axis after another" if "hfft" in name \
+            else f"Please use jax.numpy.fft.{name}n"
+        raise ValueError(f"jax.numpy.fft.{name} does not support multiple axes. {instead}. Got "
+                         f"axis = {axis!r}.")
     return None if axis is None else (_integer(name, "axis", axis),)
 
 

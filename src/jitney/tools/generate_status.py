@@ -28,7 +28,7 @@ ROWS = (
     ("batching", "vmap"),
     ("Python called from programs", "pure_callback debug.print debug.callback"),
     ("linear algebra", "numpy.linalg lax.linalg scipy.linalg"),
-    ("Fourier transforms", "numpy.fft lax.fft"),
+    ("Fourier transforms", "numpy.fft lax.fft scipy.fft"),
     ("special functions, statistics", "scipy.special scipy.stats"),
     ("images, grids, code books",
      "scipy.ndimage scipy.interpolate scipy.cluster scipy.integrate"),

@@ -1,0 +1,121 @@
+"""Routines of Fourier transforms, called directly: pieces, plans, lanes."""
+
+import os
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, os.path.dirname(__file__))  # tests are imported without a package
+from routine_caller import DTYPES, call, same_bits  # noqa: E402
+
+RNG = np.random.default_rng(3)
+
+
+def values(shape, dtype):
+    return (RNG.normal(size=shape) + 1j * RNG.normal(size=shape)).astype(dtype)
+
+
+def near(a, b):
+    single = a.dtype in (np.float32, np.complex64)
+    np.testing.assert_allclose(a, b, rtol=0, atol=(3e-6 if single else 1e-13) * np.abs(b).max())
+
+
+@pytest.mark.parametrize("grain", (0, 1, 2, 5))
+@pytest.mark.parametrize("n", (1, 2, 9, 64, 211))
+@pytest.mark.parametrize("name", ("c64", "c128"))
+def test_complex_rows_in_pieces(name, n, grain):
+    x = values((11, n), DTYPES[name])
+    for forward in (1, 0):
+        out = np.empty_like(x)
+        call(f"fft_{name}", [x, out], [n, 1, forward, 0], 11, grain)
+        near(out, (np.fft.fft if forward else np.fft.ifft)(x))
+
+
+@pytest.mark.parametrize("grain", (0, 1, 3))
+@pytest.mark.parametrize("inner", (2, 7, 16, 37))
+@pytest.mark.parametrize("name", ("c64", "c128"))
+def test_columns_in_pieces(name, inner, grain):
+    x = values((3, 15, inner), DTYPES[name])
+    out = np.empty_like(x)
+    block = 8
+    call(f"fft_{name}", [x, out], [15, inner, 1, block], 3 * -(-inner // block), grain)
+    near(out, np.fft.fft(x, axis=1))
+
+
+@pytest.mark.parametrize("grain", (0, 1, 3, 4))
+@pytest.mark.parametrize("n", (1, 2, 3, 8, 9, 101))
+@pytest.mark.parametrize("name", ("f32", "f64"))
+def test_real_rows_in_pieces(name, n, grain):
+    whole = "c64" if name == "f32" else "c128"
+    x = RNG.normal(size=(11, n)).astype(DTYPES[name])
+    out = np.full((11, n // 2 + 1), np.nan, DTYPES[whole])
+    call(f"rfft_{name}", [x, out], [n], 11, grain)
+    near(out, np.fft.rfft(x))
+    back = np.empty_like(x)
+    out[:, 0] += 1j                                        # is not read
+    call(f"irfft_{name}", [out, back], [n], 11, grain)
+    near(back, x)
+
+
+@pytest.mark.parametrize("name", ("c64", "c128"))
+def test_lanes_give_the_bits_of_single_rows(name):
+    for n in (30, 67, 256):
+        x = values((9, n), DTYPES[name])
+        together, alone = np.empty_like(x), np.empty_like(x)
+        call(f"fft_{name}", [x, together], [n, 1, 1, 0], 9)
+        call(f"fft_{name}", [x, alone], [n, 1, 1, 0], 9, 1)
+        assert same_bits(together, alone)
+
+
+def test_more_lengths_than_plans_are_kept():
+    for _ in range(2):
+        for n in range(1, 60):
+            x = values((2, n), np.complex64)
+            out = np.empty_like(x)
+            call("fft_c64", [x, out], [n, 1, 1, 0], 2)
+            near(out, np.fft.fft(x))
+
+
+def test_plans_from_several_threads():
+    """Lengths come and go in all of them; ctypes lets the threads run at the same time."""
+    wrong = []
+
+    def work(seed):
+        rng = np.random.default_rng(seed)
+        for n in rng.integers(2, 40, 300).tolist():
+            x = rng.normal(size=(1, n)) + 1j * rng.normal(size=(1, n))
+            out = np.empty_like(x)
+            call("fft_c128", [x, out], [n, 1, 1, 0], 1)
+            if not np.allclose(out, np.fft.fft(x)):
+                wrong.append(n)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong
+
+
+def test_no_memory_gives_nan():
+    """Nothing is thrown through C, and nothing crashes, when a plan cannot be made."""
+    program = """
+import resource, sys
+sys.path.insert(0, sys.argv[1])
+import numpy as np
+from routine_caller import call
+x, out = np.ones((2, 1 << 21), np.complex64), np.zeros((2, 1 << 21), np.complex64)
+call("fft_c64", [x[:, :8].copy(), out[:, :8].copy()], [8, 1, 1, 0], 2)
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + (1 << 20), used + (1 << 20)))
+call("fft_c64", [x, out], [1 << 21, 1, 1, 0], 2)
+print(bool(np.isnan(out[0, 0]) and np.isnan(out[1, -1])))
+"""
+    if not os.path.exists("/proc/self/statm"):
+        pytest.skip("the limit is set by what /proc says")
+    done = subprocess.run([sys.executable, "-c", program, os.path.dirname(__file__)],
+                          capture_output=True, text=True)
+    assert done.stdout.strip() == "True", done.stderr
