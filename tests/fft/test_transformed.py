@@ -60,22 +60,21 @@ def test_second_order_and_transposed_twice(name):
         close(again(x)[0], function(x), 20)
 
 
-def test_gradient_of_the_power():
-    """d Σ|rfft x|²: by the sum over all n frequencies, n Σ x² is Σ|fft x|²."""
+@pytest.mark.parametrize("n", (8, 9))
+def test_gradients_of_known_functions(n):
+    """Σ|fft x|² is n Σ x², and irfft undoes rfft."""
+
+    def power(x):
+        return jnp.sum(jnp.abs(jnp.fft.fft(x)) ** 2)
+
+    def smooth(x):
+        return jnp.sum(jnp.sin(jnp.fft.irfft(jnp.fft.rfft(x) * 2, n)))
+
     with jax.enable_x64(True):
-        for n in (8, 9):
-            x = real(n, dtype="float64")
-
-            def power(x):
-                return jnp.sum(jnp.abs(jnp.fft.fft(x)) ** 2)
-
-            close(jax.grad(power)(x), 2 * n * x, 10)
-            close(jax.jit(jax.hessian(power))(x), 2 * n * np.eye(n), 100)
-
-            def smooth(x):
-                return jnp.sum(jnp.sin(jnp.fft.irfft(jnp.fft.rfft(x) * 2, n)))
-
-            close(jax.grad(smooth)(x), 2 * np.cos(2 * x), 10)
+        x = real(n, dtype="float64")
+        close(jax.grad(power)(x), 2 * n * x, 10)
+        close(jax.jit(jax.hessian(power))(x), 2 * n * np.eye(n), 100)
+        close(jax.grad(smooth)(x), 2 * np.cos(2 * x), 10)
 
 
 @pytest.mark.parametrize("name", CASES)
