@@ -34,7 +34,11 @@ from jitney.api.devices import (
     process_index,
     process_indices,
 )
+from jitney.api.devices import process_count as host_count
+from jitney.api.devices import process_index as host_id
+from jitney.api.devices import process_indices as host_ids
 from jitney.api.explicit_sharding import reshard
+from jitney.api.forward_backward import fwd_and_bwd
 from jitney.api.grad import grad, hessian, jacfwd, jacobian, jacrev, value_and_grad
 from jitney.api.jit import clear_caches, jit
 from jitney.api.jvp_vjp import jvp, linear_transpose, linearize, vjp
@@ -44,18 +48,18 @@ from jitney.api.shapes import ShapeDtypeStruct, typeof
 from jitney.api.shard_map import shard_map
 from jitney.api.vmap import vmap
 from jitney.base import config as _config
-from jitney.base.config import config
+from jitney.base.config import config, make_user_context
 from jitney.base.dtypes import float0
 from jitney.base.version import __version__
 from jitney.core.trace import ensure_compile_time_eval
 from jitney.placement.mesh import make_mesh, set_mesh
 from jitney.placement.partition_spec import P
 from jitney.placement.shardings import NamedSharding
+from jitney.unsupported_names import Ref, ad, ds, empty_ref, free_ref, freeze, new_ref, smap
 
 from jitney import wiring as _wiring  # isort: skip  (fills the slots; needs everything above)
 
 enable_x64 = _config.enable_x64
-disable_jit = _config.disable_jit
 debug_nans = _config.debug_nans
 debug_infs = _config.debug_infs
 debug_key_reuse = _config.debug_key_reuse
@@ -79,6 +83,18 @@ transfer_guard_host_to_device = _config.transfer_guard_host_to_device
 transfer_guard_device_to_host = _config.transfer_guard_device_to_host
 transfer_guard_device_to_device = _config.transfer_guard_device_to_device
 allow_f16_reductions = _config.allow_f16_reductions
+auto_pcast = _config.auto_pcast
+remove_size_one_mesh_axis_from_type = _config.remove_size_one_mesh_axis_from_type
+array_garbage_collection_guard = _config.array_garbage_collection_guard
+thread_guard = _config.thread_guard
+jax2tf_associative_scan_reductions = _config.jax2tf_associative_scan_reductions
+
+
+def disable_jit(disable: bool = True):
+    """A context in which `jit` runs functions operation by operation, so that they can be debugged
+    with Python's means; `disable=False` undoes an outer one.
+    """
+    return _config.disable_jit(disable)
 
 
 def __getattr__(name: str):

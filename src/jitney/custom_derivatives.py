@@ -9,10 +9,15 @@ from jitney.api.custom_derivatives import (
     zero_from_primal,
 )
 from jitney.api.custom_gradients import closure_convert, custom_gradient, linear_call
+from jitney.base.unsupported import UnsupportedValue
 from jitney.core.calls import custom_jvp_call_p, custom_vjp_call_p
+
+remat_opt_p = UnsupportedValue(
+    "jax.custom_derivatives.remat_opt_p", "custom_vjp has no optimize_remat here; jax.checkpoint "
+    "with a policy says what is kept.")
 
 __all__ = [
     "CustomVJPPrimal", "SymbolicZero", "closure_convert", "custom_gradient", "custom_jvp",
     "custom_jvp_call_p", "custom_vjp", "custom_vjp_call_p", "custom_vjp_primal_tree_values",
-    "linear_call", "zero_from_primal",
+    "linear_call", "remat_opt_p", "zero_from_primal",
 ]

@@ -147,8 +147,6 @@ def test_hints_are_checked():
             call()
     with pytest.raises(NotImplementedError, match="reduce_axes"):
         jitney.linear_transpose(lax.neg, X, reduce_axes=("a",))
-    with pytest.raises(NotImplementedError, match="_use_logging"):
-        jitney.debug.print("x", _use_logging=True)
     with pytest.raises(ValueError, match="unroll"):
         random.multinomial(KEY, 3, np.array([0.5, 0.5]), unroll=-1)
     with pytest.raises(ValueError, match="copy=False"):

@@ -173,7 +173,7 @@ WITHOUT_FORM = {
     "all_to_all", "axis_index", "pmax", "pmin", "ppermute", "psum", "reduce_scatter", "pbroadcast",
     "pgather", "pmap", "psum_invariant", "shard_map"}
 TESTED_BY_NAME = {"name", "cholesky", "custom_linear_solve", "triangular_solve", "fft", "jit",
-                  "device_put", "pvary", "sharding_constraint"}
+                  "composite", "device_put", "pvary", "sharding_constraint"}
 
 
 def _used(jaxpr) -> set[str]:

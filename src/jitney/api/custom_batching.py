@@ -65,7 +65,7 @@ class custom_vmap:
         self.fun = fun
         self._own: dict = {}
 
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
+    def __get__(self, instance: Any, _: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
     def def_vmap(self, vmap_rule: Callable) -> Callable:
@@ -113,7 +113,7 @@ def sequential_vmap(f: Callable) -> custom_vmap:
     """
     function = custom_vmap(f)
 
-    def rule(axis_size, in_batched, *args):
+    def rule(_, in_batched, *args):
         leaves, tree = tree_flatten(args)
         flags = tree_leaves(in_batched)
         if not any(flags):

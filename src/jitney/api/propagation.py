@@ -202,7 +202,8 @@ _WHOLE_RULES: dict[str, Callable] = {
                                     for s, d in zip(ins, eqn.params["devices"])],
     "shard_map": lambda eqn, ins: [NamedSharding(eqn.params["mesh"], spec)
                                    for spec in eqn.params["out_specs"]],
-    **dict.fromkeys(("jit", "pjit", "closed_call", "remat", "checkpoint"), _inside("jaxpr")),
+    **dict.fromkeys(("jit", "pjit", "closed_call", "remat", "checkpoint", "composite"),
+                    _inside("jaxpr")),
     **dict.fromkeys(("custom_jvp_call", "custom_vjp_call"), _inside("call_jaxpr")),
     "custom_vmap_call": _inside("call"),
     "scan": _loop, "while": _loop, "cond": _branches,

@@ -316,6 +316,35 @@ optimization_level = _accept("optimization_level", "UNKNOWN", "there is no XLA",
                              choices=("UNKNOWN", "O0", "O1", "O2", "O3"))
 exec_time_optimization_effort = _accept("exec_time_optimization_effort", 0.0, "there is no XLA")
 enable_pgle = _accept("enable_pgle", False, "there is no XLA")
+array_garbage_collection_guard = _accept(
+    "array_garbage_collection_guard", None, "memory is given back as soon as nobody needs it",
+    choices=(None, "allow", "log", "fatal"))
+thread_guard = _accept("thread_guard", False, "there is one process")
+jax2tf_associative_scan_reductions = Flag(
+    "jax2tf_associative_scan_reductions", False, "no effect: there is no TensorFlow",
+    effective=False)
+
+
+def make_user_context(default_value: Any = None) -> Flag:
+    """A value of the user's own that programs depend on: `jit` traces again when it changes.
+
+    `context.value` reads it, `with context(value):` sets it for this thread. Values are hashable;
+    TypeError for others.
+
+    >>> context = make_user_context("fast")
+    >>> with context("exact"):
+    ...     context.value
+    'exact'
+    """
+    hash(default_value)
+    names = sum(name.startswith("user_context_") for name in _flags)
+    made = Flag(f"user_context_{names}", default_value, "made by make_user_context", kind=object,
+                in_key=True)
+    _native.set_config_id(_global_id())
+    if _overlay.values:
+        _native.swap_thread_config_id(_intern_id())
+    return made
+
 
 config = Config()
 _native.set_config_id(_global_id())

@@ -6,6 +6,8 @@ Nothing here knows any primitive's mathematics or any machine. The names below a
 `jitney.core.…`.
 """
 
+from typing import Any
+
 from jitney.core import print_jaxpr as _print_jaxpr  # noqa: F401  (it registers the printer)
 from jitney.core.avals import ShapedArray, get_aval
 from jitney.core.calls import jit_p
@@ -28,6 +30,18 @@ from jitney.core.primitive import Primitive
 from jitney.core.trace import Trace, Tracer, ensure_compile_time_eval, eval_context
 
 AbstractValue = ShapedArray
+Value = Any
+ParamDict = dict[str, Any]
+
+
+def max_dim(d1: int, d2: int) -> int:
+    """The greater of two lengths of axes."""
+    return max(d1, d2)
+
+
+def min_dim(d1: int, d2: int) -> int:
+    """The lesser of two lengths of axes."""
+    return min(d1, d2)
 
 
 def jaxpr_as_fun(closed: ClosedJaxpr):
@@ -37,6 +51,7 @@ def jaxpr_as_fun(closed: ClosedJaxpr):
 
 __all__ = [
     "AbstractValue", "Atom", "ClosedJaxpr", "DebugInfo", "DropVar", "Jaxpr", "JaxprEqn",
-    "Literal", "Primitive", "ShapedArray", "Trace", "Tracer", "Var", "check_jaxpr", "dce_jaxpr",
-    "ensure_compile_time_eval", "eval_closed", "eval_context", "eval_jaxpr", "get_aval",
-    "jaxpr_as_fun", "jaxprs_in_params", "jit_p", "subjaxprs"]
+    "Literal", "ParamDict", "Primitive", "ShapedArray", "Trace", "Tracer", "Value", "Var",
+    "check_jaxpr", "dce_jaxpr", "ensure_compile_time_eval", "eval_closed", "eval_context",
+    "eval_jaxpr", "get_aval", "jaxpr_as_fun", "jaxprs_in_params", "jit_p", "max_dim", "min_dim",
+    "subjaxprs"]

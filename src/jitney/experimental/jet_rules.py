@@ -49,7 +49,7 @@ def apply(primitive: Primitive, order: int, series: Sequence[Series], params: di
     if _is_linear(primitive):
         return _linear(primitive, order, series, params)
     program = params.get("jaxpr", params.get("call_jaxpr"))
-    if primitive.name in ("jit", "remat2", "closed_call"):
+    if primitive.name in ("jit", "remat2", "closed_call", "composite"):
         return jet_flat(_runner(program), order, series)
     jvp = jvp_rules.get(primitive)
     if jvp is None:

@@ -15,6 +15,7 @@ from jitney.lax.complex_parts import *  # noqa: F403
 from jitney.lax.control_flow import *  # noqa: F403
 from jitney.lax.conv import (
     ConvDimensionNumbers,
+    ConvGeneralDilatedDimensionNumbers,
     conv_dimension_numbers,
     conv_general_dilated,
     conv_general_dilated_p,
@@ -31,7 +32,13 @@ from jitney.lax.conv_functions import (
     conv_with_general_padding,
 )
 from jitney.lax.cumulative import *  # noqa: F403
-from jitney.lax.dot import batch_matmul, dot, dot_general, dot_general_p
+from jitney.lax.dot import (
+    DotDimensionNumbers,
+    batch_matmul,
+    dot,
+    dot_general,
+    dot_general_p,
+)
 from jitney.lax.elementwise_binary import *  # noqa: F403
 from jitney.lax.elementwise_unary import *  # noqa: F403
 from jitney.lax.fft import *  # noqa: F403
@@ -65,8 +72,9 @@ from jitney.lax.placing import (
     sharding_constraint_p,
     with_sharding_constraint,
 )
-from jitney.lax.precision import DotAlgorithm, DotAlgorithmPreset, Precision
+from jitney.lax.precision import DotAlgorithm, DotAlgorithmPreset, Precision, PrecisionLike
 from jitney.lax.promotion import *  # noqa: F403
+from jitney.lax.ragged import *  # noqa: F403
 from jitney.lax.random_bits import *  # noqa: F403
 from jitney.lax.reduce import *  # noqa: F403
 from jitney.lax.scatter import (
@@ -127,6 +135,7 @@ from jitney.lax.slicing import (
 )
 from jitney.lax.sort import *  # noqa: F403
 from jitney.lax.special import *  # noqa: F403
+from jitney.lax.unsupported import *  # noqa: F403
 from jitney.lax.windowed import (
     reduce_window,
     reduce_window_max_p,
@@ -139,6 +148,8 @@ from jitney.lax.windowed import (
 )
 
 from jitney.lax import windowed_fold as _windowed_fold  # isort: skip  (registers its rules)
+
+linear_solve_p = custom_linear_solve_p  # noqa: F405  (its other name)
 
 _LATER = ("linalg",)
 

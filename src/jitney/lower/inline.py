@@ -75,6 +75,11 @@ def lower_custom_vmap(ctx, eqn, *values):
     return inline(ctx, eqn.params["call"], list(values))
 
 
+@lower_rule("composite")
+def lower_composite(ctx, eqn, *values):
+    return inline(ctx, eqn.params["jaxpr"], list(values))
+
+
 @lower_rule("custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr")
 def lower_custom(ctx, eqn, *values):
     closed = eqn.params.get("call_jaxpr", eqn.params.get("fun_jaxpr", eqn.params.get("jaxpr")))

@@ -60,6 +60,11 @@ def _custom_vmap(b, site, *values):
     return write_closed(b, site.params["call"], values)
 
 
+@rule("composite", keys=True)
+def _composite(b, site, *values):
+    return write_closed(b, site.params["jaxpr"], values)
+
+
 @rule("checkpoint", "remat", "remat2", keys=True)
 def _checkpoint(b, site, *values):
     """What is computed again must not be merged with the first computation."""

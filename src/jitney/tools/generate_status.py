@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import jitney
+from jitney.base.unsupported import reason_of
 
 BEGIN, END = "<!-- status: written by jitney.tools.generate_status -->", "<!-- end of status -->"
 ROWS = (
@@ -25,7 +26,7 @@ ROWS = (
     ("derivatives", "grad value_and_grad jvp vjp jacfwd jacrev hessian linearize"),
     ("rules of one's own", "custom_jvp custom_vjp"),
     ("rematerialisation", "checkpoint"),
-    ("batching", "vmap"),
+    ("batching", "vmap custom_batching.custom_vmap"),
     ("Python called from programs", "pure_callback debug.print debug.callback"),
     ("linear algebra", "numpy.linalg lax.linalg scipy.linalg"),
     ("Fourier transforms", "numpy.fft lax.fft scipy.fft"),
@@ -34,7 +35,7 @@ ROWS = (
      "scipy.ndimage scipy.interpolate scipy.cluster scipy.integrate"),
     ("iterative solvers", "scipy.sparse.linalg"),
     ("StableHLO text of programs", "stablehlo.module_text"),
-    ("export and reload of programs", "export"),
+    ("export and reload of programs", "export.export"),
     ("several CPU devices", "pmap shard_map make_mesh sharding.NamedSharding"),
 )  # fmt: skip
 
@@ -46,10 +47,10 @@ def exists(name: str) -> bool:
     (True, False)
     """
     try:
-        functools.reduce(getattr, name.split("."), jitney)
+        found = functools.reduce(getattr, name.split("."), jitney)
     except (AttributeError, ImportError):
         return False
-    return True
+    return reason_of(found) is None
 
 
 def table() -> str:

@@ -1,0 +1,19 @@
+"""Names of `jax` itself that this package has only to say that it cannot do what they are for."""
+
+from jitney.base.unsupported import UnsupportedValue, unsupported_class, unsupported_function
+
+_REFS = ("arrays are immutable, and there are no references to change. Write x = x.at[i].set(v): "
+         "inside a program the update is done in place.")
+
+Ref = unsupported_class("jax.Ref", _REFS)
+new_ref = unsupported_function("jax.new_ref", _REFS)
+empty_ref = unsupported_function("jax.empty_ref", _REFS)
+free_ref = unsupported_function("jax.free_ref", _REFS)
+freeze = unsupported_function("jax.freeze", _REFS)
+ad = UnsupportedValue("jax.ad", f"it steers derivatives with respect to references; {_REFS}")
+ds = unsupported_function(
+    "jax.ds", "it is an index into references; write jax.lax.dynamic_slice_in_dim(x, start, size).")
+smap = unsupported_function(
+    "jax.smap", "use jax.shard_map with axis_names={axis_name}, in_specs and out_specs.")
+
+__all__ = ["Ref", "ad", "ds", "empty_ref", "free_ref", "freeze", "new_ref", "smap"]
