@@ -22,6 +22,9 @@ SOLVERS = "\n".join(line for name in ("cg", "bicgstab", "gmres") for line in f""
     jax.grad(lambda a: abs(jsp.sparse.linalg.{name}(a, w, tol=1e-7)[0]).sum())({SYSTEM})
     jax.vmap(lambda b: jsp.sparse.linalg.{name}({SYSTEM}, b, tol=1e-6)[0])(x)
     """.splitlines())
+MINIMIZE = "__import__(jax.__name__ + '.scipy.optimize', fromlist=['minimize']).minimize"
+FIND = f"{MINIMIZE}(lambda x: jnp.sum((x - 1.5) ** 2 * jnp.arange(1., 5.)), w"
+ROSENBROCK = "lambda x: jnp.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)"
 ODE = "__import__(jax.__name__ + '.experimental.ode', fromlist=['odeint']).odeint"
 TIMES = "jnp.linspace(0., 1.5, 4)"
 SCIPY = {
@@ -39,6 +42,16 @@ SCIPY = {
         jax.grad(lambda a: {ODE}(lambda y, t, a: -a * y, w, {TIMES}, a).sum())(v[:4])
         jax.grad(lambda t: {ODE}(lambda y, t: -t * y, w, t)[1:].sum())({TIMES})
         jax.vmap(lambda y: {ODE}(lambda y, t: -t * y, y, {TIMES}))(x)
+        {FIND}, method='BFGS')[:4]
+        {FIND}, method='BFGS', options=dict(maxiter=2))
+        {FIND}, method='BFGS', options=dict(maxiter=0))
+        {FIND}, method='BFGS', options=dict(gtol=1.))
+        {FIND}, method='BFGS', options=dict(foo=1.))
+        {FIND}, method='x')
+        {FIND}, 3., method='BFGS')
+        {MINIMIZE}({ROSENBROCK}, w[:2], method='BFGS', options=dict(maxiter=2))
+        {MINIMIZE}(jnp.sum, i, method='BFGS')
+        {MINIMIZE}(jnp.sin, w, method='BFGS')
         jax.jvp(lambda y: {ODE}(lambda y, t: -t * y, y, {TIMES}), (w,), (w,))
     """,
     "wide": SOLVERS + f"""

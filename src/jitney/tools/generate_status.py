@@ -33,7 +33,7 @@ ROWS = (
     ("special functions, statistics", "scipy.special scipy.stats"),
     ("images, grids, code books",
      "scipy.ndimage scipy.interpolate scipy.cluster scipy.integrate"),
-    ("iterative solvers", "scipy.sparse.linalg"),
+    ("iterative solvers, minimization", "scipy.sparse.linalg scipy.optimize"),
     ("StableHLO text of programs", "stablehlo.module_text"),
     ("export and reload of programs", "export.export"),
     ("several CPU devices", "pmap shard_map make_mesh sharding.NamedSharding"),
