@@ -21,8 +21,8 @@ class OptimizeResults(NamedTuple):
     """x: [n], where the search ended; fun, jac: value and gradient [n] there; hess_inv: [n, n], the
     estimated inverse of the matrix of second derivatives; success: whether the gradient is as small
     as asked for; status: 0 if so, 1 after `maxiter` steps, 3 or 5 if the search along a line ended
-    without a good point (between two points, or without an end where values fall); nfev, njev, nit: how
-    often the function and its gradient were computed, and steps.
+    without a good point (between two points, or without an end where values fall); nfev, njev, nit:
+    how often the function and its gradient were computed, and steps.
     """
 
     x: Any
