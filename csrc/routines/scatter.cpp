@@ -69,7 +69,7 @@ struct Target {
 };
 
 template <class T, class Op, class I>
-JITNEY_INLINE void scatter_element(T* out, I index, T update, int64_t limit) {
+JITNEY_INLINE inline void scatter_element(T* out, I index, T update, int64_t limit) {
   int64_t at = static_cast<int64_t>(index);  // negative ones are huge
   if (static_cast<uint64_t>(at) < static_cast<uint64_t>(limit)) out[at] = Op::apply(out[at], update);
 }

@@ -102,7 +102,7 @@ def _special(name):
     def rule(*args):
         import scipy.special
 
-        if name == "erf_inv":
+        if name in ("erf_inv", "erf_inv_published"):
             return scipy.special.erfinv(*args)
         if name == "lgamma":
             return scipy.special.gammaln(*args)
@@ -138,7 +138,8 @@ _RULES = {
     "shift_right_logical": _shift(np.right_shift, False),
     "shift_right_arithmetic": _shift(np.right_shift, True), "rotate_left": _rotate_left,
     "population_count": np.bitwise_count, "clz": _clz, "erf": _special("erf"),
-    "erfc": _special("erfc"), "erf_inv": _special("erf_inv"), "lgamma": _special("lgamma"),
+    "erfc": _special("erfc"), "erf_inv": _special("erf_inv"),
+    "erf_inv_published": _special("erf_inv"), "lgamma": _special("lgamma"),
     "digamma": _special("digamma"), "bessel_i0e": _special("bessel_i0e"),
     "bessel_i1e": _special("bessel_i1e"), "fma": lambda a, b, c: _wide(a) * b + c,
     "fms": lambda a, b, c: _wide(a) * b - c, "fnma": lambda a, b, c: c - _wide(a) * b,

@@ -15,7 +15,7 @@ _UNARY = {
     "sinh": "sinh", "cosh": "cosh", "asinh": "asinh", "acosh": "acosh", "atanh": "atanh",
     "sqrt": "sqrt", "rsqrt": "rsqrt", "cbrt": "cbrt", "abs": "abs", "sign": "sign", "not": "not",
     "population_count": "population_count", "clz": "clz", "lgamma": "lgamma",
-    "digamma": "digamma", "erf": "erf", "erfc": "erfc", "erf_inv": "erf_inv",
+    "digamma": "digamma", "erf": "erf", "erfc": "erfc",
     "bessel_i0e": "bessel_i0e", "bessel_i1e": "bessel_i1e",
 }  # fmt: skip
 _BINARY = {
@@ -37,6 +37,11 @@ def _register_unary(name, op):
         if kind_of(x.dtype) in "iu" and op in ("floor", "ceil"):
             return x
         return ctx.g.ew(op, x, dtype=x.dtype)
+
+
+@lower_rule("erf_inv")
+def lower_erf_inv(ctx, eqn, x):
+    return ctx.g.ew("erf_inv_published" if eqn.params.get("published") else "erf_inv", x)
 
 
 def _register_binary(name, op):

@@ -23,6 +23,7 @@ from jitney.lax.out_sharding import check_out_sharding
 from jitney.lax.random_bits import _define as define_decomposition
 from jitney.lax.random_bits import random_bits_p, random_split_p, random_unwrap, random_wrap
 from jitney.lax.shape import shape_of
+from jitney.lax.special import published_erf_inv
 from jitney.random.arguments import (
     aligned,
     as_dtype,
@@ -140,7 +141,7 @@ def _unit(keys, dtype):
 def _normal_a_key(keys, dtype):
     low, one = np.nextafter(dtype.type(-1), dtype.type(0)), dtype.type(1)
     u = lax.max(low, lax.add(lax.mul(_unit(keys, dtype), one - low), low))
-    return lax.mul(dtype.type(np.sqrt(2)), lax.erf_inv(u))
+    return lax.mul(dtype.type(np.sqrt(2)), published_erf_inv(u))
 
 
 def _each_split(keys, count):

@@ -15,6 +15,7 @@ from jitney.api.jit import jit
 from jitney.base import dtypes
 from jitney.lax.out_sharding import check_out_sharding
 from jitney.lax.shape import shape_of
+from jitney.lax.special import published_erf_inv
 from jitney.numpy.jitted import inlined
 from jitney.random.arguments import (
     aligned,
@@ -59,7 +60,7 @@ def _normal(key, shape, dtype):
 def _normal_real(key, shape, dtype):
     low = np.nextafter(np.array(-1, dtype), np.array(0, dtype), dtype=dtype)[()]
     drawn = uniform(key, shape, dtype, low, dtype.type(1))
-    return lax.mul(np.array(np.sqrt(2), dtype)[()], lax.erf_inv(drawn))
+    return lax.mul(np.array(np.sqrt(2), dtype)[()], published_erf_inv(drawn))
 
 
 # --- truncated ---------------------------------------------------------------------------------
@@ -79,7 +80,7 @@ def _truncated_normal(key, lower, upper, shape, dtype):
     lower, upper = as_dtype(lower, dtype), as_dtype(upper, dtype)
     root = np.array(np.sqrt(2), dtype)[()]
     ends = [lax.erf(lax.div(x, root)) for x in (lower, upper)]
-    drawn = lax.mul(root, lax.erf_inv(uniform(key, shape, dtype, *ends)))
+    drawn = lax.mul(root, published_erf_inv(uniform(key, shape, dtype, *ends)))
     inf = np.array(np.inf, dtype)[()]
     # erf rounds, so that a draw can fall on an end or outside
     return jnp.clip(drawn, _next(lower, inf), _next(upper, -inf))

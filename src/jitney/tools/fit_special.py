@@ -71,6 +71,8 @@ def fits():
     ratio = _erf_inverse_ratio
     amid = 1.375  # a head that leaves a rest below 3/4, whose roundings count less
     for name, middle, start, end, terms, kind, head in (
+        ("central_f32", "1", "-1", "4.01", 11, "float", amid),
+        ("tail_f32", "10", "-5.01", "6.1", 12, "float", True),
         ("central_f64", "1", "-1", "4.501", 23, "double", amid),
         ("middle_f64", "10", "-4.501", "5.001", 24, "double", True),
         ("far_f64", "26", "-11.001", "10.8", 24, "double", True),

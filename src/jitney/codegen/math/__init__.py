@@ -55,6 +55,7 @@ FUNCTIONS = {
     "erf": error_functions.erf,
     "erfc": error_functions.erfc,
     "erf_inv": error_functions.erf_inv,
+    "erf_inv_published": error_functions.erf_inv_published,
     "lgamma": gamma.lgamma,
     "digamma": gamma.digamma,
     "bessel_i0e": bessel.bessel_i0e,

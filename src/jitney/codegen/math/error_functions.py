@@ -1,10 +1,10 @@
 """erf, erfc and the inverse error function.
 
-In: float or double `Value`s. Out: results within 2 ulp, but for erf_inv of floats. erf_inv(x) is x
-times a polynomial in w = -log(1 - x^2), the variable of M. Giles (Approximating the erfinv
-function, 2012). For doubles it has our own coefficients and 1 - x^2 one rounding, so that nothing
-is lost near +-1; for floats it is his formula as published, since normal random numbers are made
-of it and are to be the same everywhere.
+In: float or double `Value`s. Out: results within 2 ulp. erf_inv(x) is x times a polynomial in
+w = -log(1 - x^2), the variable of M. Giles (Approximating the erfinv function, 2012), with our own
+coefficients; 1 - x^2 is computed with one rounding, so that nothing is lost near +-1. His formula
+as published is here as well: normal random numbers are made of it, and are to be the same
+everywhere.
 """
 
 from .coefficients import POLYNOMIALS
@@ -104,10 +104,31 @@ def _times_fitted(e, x, w, middle, name):
 
 def erf_inv(e, x):
     """The inverse of erf; +-1 give infinities, beyond is NaN."""
-    return _erf_inv_of_floats(e, x) if x.type == "float" else _erf_inv_of_doubles(e, x)
+    one = e.like(x, 1.0)
+    if e.target.fma or x.type == "float":
+        y = e.fma(e.fneg(x), x, one)
+    else:
+        y = e.fmul(e.fsub(one, x), e.fadd(one, x))
+    w = e.fneg(log(e, y))
+    edge = {"float": 5.0, "double": 5.5}[x.type]
+    central = _times_fitted(e, x, w, 1.0, f"erf_inv_central_{SUFFIX[x.type]}")
+    central = e.copysign(central, x)  # of zeros: the rest is negative there
+
+    def outside():
+        if x.type == "float":
+            return _or_infinite(e, x, _times_fitted(e, x, w, 10.0, "erf_inv_tail_f32"))
+        near = _times_fitted(e, x, w, 10.0, "erf_inv_middle_f64")
+        far = _times_fitted(e, x, w, 26.0, "erf_inv_far_f64")
+        return _or_infinite(e, x, e.select(e.fcmp("olt", w, e.like(w, 15.0)), near, far))
+
+    return e.rare_path(e.fcmp("uge", w, e.like(w, edge)), central, outside)
 
 
-def _erf_inv_of_floats(e, x):
+def erf_inv_published(e, x):
+    """Giles's formula as published, for floats: 1 - x^2 is rounded before its logarithm is taken,
+    so that near +-1 the error grows to 60 ulp. Doubles have no other formula than `erf_inv`."""
+    if x.type != "float":
+        return erf_inv(e, x)
     w = e.fneg(log1p(e, e.fneg(e.fmul(x, x))))
     central = e.fmul(horner(e, e.fsub(w, e.like(w, 2.5)), _GILES_CENTRAL), x)
 
@@ -116,21 +137,6 @@ def _erf_inv_of_floats(e, x):
             horner(e, e.fsub(e.sqrt(w), e.like(w, 3.0)), _GILES_TAIL), x))
 
     return e.rare_path(e.fcmp("uge", w, e.like(w, 5.0)), central, outside)
-
-
-def _erf_inv_of_doubles(e, x):
-    one = e.like(x, 1.0)
-    y = e.fma(e.fneg(x), x, one) if e.target.fma else e.fmul(e.fsub(one, x), e.fadd(one, x))
-    w = e.fneg(log(e, y))
-    central = _times_fitted(e, x, w, 1.0, "erf_inv_central_f64")
-    central = e.copysign(central, x)  # of zeros: the rest is negative there
-
-    def outside():
-        near = _times_fitted(e, x, w, 10.0, "erf_inv_middle_f64")
-        far = _times_fitted(e, x, w, 26.0, "erf_inv_far_f64")
-        return _or_infinite(e, x, e.select(e.fcmp("olt", w, e.like(w, 15.0)), near, far))
-
-    return e.rare_path(e.fcmp("uge", w, e.like(w, 5.5)), central, outside)
 
 
 def _or_infinite(e, x, value):
