@@ -8,7 +8,8 @@ from ..ir.types import nbytes_of
 
 _TRANSCENDENTAL = frozenset(
     """exp exp2 expm1 log log1p sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh
-    logistic erf erfc erf_inv erf_inv_published pow cbrt lgamma digamma bessel_i0e bessel_i1e""".split()
+    logistic erf erfc erf_inv erf_inv_published pow cbrt lgamma digamma bessel_i0e
+    bessel_i1e""".split()
 )
 _FREE = frozenset(("const", "param", "load", "index", "reduced", "saved", "bitcast"))
 
