@@ -84,12 +84,17 @@ def test_blocks_of_columns(shape):
     close(jnp.fft.ifft(x, axis=0), np.fft.ifft(x, axis=0))
 
 
-def test_large():
-    x = real(2**18)
+@pytest.mark.parametrize("n", (2**15, 2**18, 2 * 3**9, 4 * 3**9, 2**16 + 2, 98_000, 65_537))
+def test_long_transforms(n):
+    """In two parts where n has small factors, in one where it has not."""
+    x, y = real(n), complex_(2, n)
     close(jnp.fft.rfft(x), np.fft.rfft(x.astype("float64")), 2)
-    close(jnp.fft.irfft(jnp.fft.rfft(x)), x, 2)
-    y = complex_(6, 2**15)
+    close(jnp.fft.irfft(jnp.fft.rfft(x), n), x, 2)
     close(jnp.fft.fft(y), np.fft.fft(y.astype("complex128")), 2)
+    close(jnp.fft.ifft(y), np.fft.ifft(y.astype("complex128")), 2)
+    with jitney.enable_x64(True):
+        z = real(2, n, dtype="float64")
+        close(jnp.fft.rfft(z), np.fft.rfft(z), 5)
 
 
 @pytest.mark.parametrize("dtype", ("bool", "int8", "uint16", "int32", "float16", "bfloat16"))

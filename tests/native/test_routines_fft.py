@@ -70,6 +70,33 @@ def test_lanes_give_the_bits_of_single_rows(name):
         assert same_bits(together, alone)
 
 
+@pytest.mark.parametrize("grain", (0, 1, 3))
+@pytest.mark.parametrize("n, m", ((8, 16), (15, 9), (17, 5), (1, 6), (6, 1)))
+@pytest.mark.parametrize("name", ("c64", "c128"))
+def test_two_parts_of_a_long_transform(name, n, m, grain):
+    total, block = n * m, 4
+    x = values((2, total), DTYPES[name])
+    for forward in (1, 0):
+        work, out = np.empty_like(x), np.full((2, total + 3), 7, x.dtype)
+        params = [n, m, total, forward, total, block]
+        call(f"fft_columns_{name}", [x, work], params, 2 * -(-m // block), grain)
+        params[4] = total + 3                              # rows of the result lie further apart
+        call(f"fft_rows_{name}", [work, out], params, 2 * -(-n // block), grain)
+        near(out[:, :total], (np.fft.fft if forward else np.fft.ifft)(x))
+        assert (out[:, total:] == 7).all()
+
+
+@pytest.mark.parametrize("h", (1, 2, 3, 8, 9, 5000, 12289))
+@pytest.mark.parametrize("name", ("c64", "c128"))
+def test_real_transform_out_of_a_complex_one(name, h):
+    x = RNG.normal(size=(2, 2 * h)).astype("float32" if name == "c64" else "float64")
+    out = np.zeros((2, h + 1), DTYPES[name])
+    out[:, :h] = np.fft.fft(x[:, ::2] + 1j * x[:, 1::2])
+    pieces = 2 * ((h // 2 + 4096) // 4096)
+    call(f"rfft_join_{name}", [out], [h], pieces, 1)
+    near(out, np.fft.rfft(x))
+
+
 def test_more_lengths_than_plans_are_kept():
     for _ in range(2):
         for n in range(1, 60):

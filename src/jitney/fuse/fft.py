@@ -1,16 +1,21 @@
-"""Steps for Fourier transforms: a native routine on the rows, or blocks of columns, of an array.
+"""Steps for Fourier transforms: native routines on the rows, or blocks of columns, of an array.
 
 In: an "fft" call with attributes (routine, sizes). Out: one native step whose extent is the rows,
-or the blocks. The routines keep their plans themselves (csrc/routines/fft_plans.h).
+or the blocks; for long transforms along the last axis two or three steps, each of which threads can
+share. The routines keep their plans themselves (csrc/routines/fft_plans.h).
+Invariant: which steps there are depends on the length alone, so a row has the same bits in any
+batch.
 """
 
 import math
 
-from .routines import CALLS, _native, _results, stored_view
+from .routines import CALLS, _native, _results, _scratch, stored_view
 
 PARALLEL_NS = 40000.0  # less is not worth a second thread
 PIECES = 16
 BLOCK_BYTES = 128  # columns of a piece: two lines of the cache are read whole
+LONG = 1 << 15  # complex transforms from here on are split in two parts
+JOIN = 4096  # elements of a piece of rfft_join (kJoin in csrc/routines/fft.cpp)
 
 
 def _cost(name: str, n: int) -> float:
@@ -30,10 +35,28 @@ def _largest_prime(n: int) -> int:
     return max(largest, n)
 
 
+def _split(n: int) -> tuple[int, int] | None:
+    """n as a product of two numbers near its root; None for short ones, and if there are none."""
+    if n < LONG or _largest_prime(n) > 11:
+        return None
+    first = next(d for d in range(math.isqrt(n), 0, -1) if n % d == 0)
+    return (first, n // first) if n // first <= 8 * first else None
+
+
 def add_fft_step(partition, node, item) -> None:
     name, sizes = node.attrs[2:]
     source = stored_view(partition, node.args[0])
     (result,) = _results(partition, node)
+    n, inner = sizes[0], sizes[1] if len(sizes) > 1 else 1
+    if name.startswith("fft") and inner == 1 and _split(n):
+        _add_parts(partition, item, name[4:], (source, result), n, sizes[2], n)
+    elif name.startswith("rfft") and n % 2 == 0 and _split(n // 2):
+        _add_real_parts(partition, item, name, source, result, n)
+    else:
+        _add_one_step(partition, item, name, sizes, source, result)
+
+
+def _add_one_step(partition, item, name, sizes, source, result) -> None:
     n, inner = sizes[0], sizes[1] if len(sizes) > 1 else 1
     if name.startswith("fft"):
         block = BLOCK_BYTES // (8 if name.endswith("c64") else 16)
@@ -52,6 +75,36 @@ def _grain(extent: int, lanes: int) -> int:
     """About PIECES pieces, of whole groups of lanes where there are enough."""
     grain = max(1, -(-extent // PIECES))
     return -(-grain // lanes) * lanes if extent >= 2 * lanes else grain
+
+
+def _add_parts(partition, item, code, views, n, forward, out_row) -> None:
+    """Columns, then rows, of the n numbers as a matrix: the four-step algorithm."""
+    source, result = views
+    first, second = _split(n)
+    lines = _elements(source) // n
+    block = BLOCK_BYTES // (8 if code == "c64" else 16)
+    work = _scratch(partition, source.buffer.code, 2 * lines * n)
+    cost = 0.5 * n * math.log2(n) * lines
+    for name, width, places, row in (("fft_columns_", second, [source, work], n),
+                                     ("fft_rows_", first, [work, result], out_row)):
+        extent = lines * -(-width // block)
+        params = (first, second, n, int(forward), row, block)
+        _native(partition, item, name + code, places, params, extent, _grain(extent, 1), [1], cost)
+
+
+def _add_real_parts(partition, item, name, source, result, n) -> None:
+    """Pairs of real numbers as complex ones, and what makes their transform the real ones'."""
+    code, h = "c64" if name.endswith("f32") else "c128", n // 2
+    lines = math.prod(source.shape) // n
+    _add_parts(partition, item, code, (source, result), h, 1, h + 1)
+    extent = lines * ((h // 2 + JOIN) // JOIN)
+    grain = _grain(extent, 1)
+    _native(partition, item, f"rfft_join_{code}", [result], (h,), extent, grain, [0], 4.0 * h)
+
+
+def _elements(view) -> int:
+    """Complex numbers in a stored array (or pairs of real ones)."""
+    return math.prod(view.shape) // 2
 
 
 CALLS["fft"] = add_fft_step
