@@ -48,10 +48,10 @@ def add_fft_step(partition, node, item) -> None:
     source = stored_view(partition, node.args[0])
     (result,) = _results(partition, node)
     n, inner = sizes[0], sizes[1] if len(sizes) > 1 else 1
-    if name.startswith("fft") and inner == 1 and _split(n):
-        _add_parts(partition, item, name[4:], (source, result), n, sizes[2], n)
-    elif name.startswith("rfft") and n % 2 == 0 and _split(n // 2):
-        _add_real_parts(partition, item, name, source, result, n)
+    if name.startswith("fft") and inner == 1 and (parts := _split(n)):
+        _add_parts(partition, item, name[4:], (source, result), parts, sizes[2], n)
+    elif name.startswith("rfft") and n % 2 == 0 and (parts := _split(n // 2)):
+        _add_real_parts(partition, item, name, (source, result), parts, n)
     else:
         _add_one_step(partition, item, name, sizes, source, result)
 
@@ -77,10 +77,10 @@ def _grain(extent: int, lanes: int) -> int:
     return -(-grain // lanes) * lanes if extent >= 2 * lanes else grain
 
 
-def _add_parts(partition, item, code, views, n, forward, out_row) -> None:
-    """Columns, then rows, of the n numbers as a matrix: the four-step algorithm."""
-    source, result = views
-    first, second = _split(n)
+def _add_parts(partition, item, code, views, parts, forward, out_row) -> None:
+    """Columns, then rows, of the numbers as a matrix: the four-step algorithm."""
+    (source, result), (first, second) = views, parts
+    n = first * second
     lines = _elements(source) // n
     block = BLOCK_BYTES // (8 if code == "c64" else 16)
     work = _scratch(partition, source.buffer.code, 2 * lines * n)
@@ -92,14 +92,14 @@ def _add_parts(partition, item, code, views, n, forward, out_row) -> None:
         _native(partition, item, name + code, places, params, extent, _grain(extent, 1), [1], cost)
 
 
-def _add_real_parts(partition, item, name, source, result, n) -> None:
+def _add_real_parts(partition, item, name, views, parts, n) -> None:
     """Pairs of real numbers as complex ones, and what makes their transform the real ones'."""
     code, h = "c64" if name.endswith("f32") else "c128", n // 2
-    lines = math.prod(source.shape) // n
-    _add_parts(partition, item, code, (source, result), h, 1, h + 1)
+    lines = math.prod(views[0].shape) // n
+    _add_parts(partition, item, code, views, parts, 1, h + 1)
     extent = lines * ((h // 2 + JOIN) // JOIN)
     grain = _grain(extent, 1)
-    _native(partition, item, f"rfft_join_{code}", [result], (h,), extent, grain, [0], 4.0 * h)
+    _native(partition, item, f"rfft_join_{code}", [views[1]], (h,), extent, grain, [0], 4.0 * h)
 
 
 def _elements(view) -> int:
