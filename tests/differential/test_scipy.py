@@ -4,7 +4,7 @@ import pytest
 from compare import GROUPS, cases, check, name_of, pool, seed_of
 from known import TOLERANCES, expecting
 
-GROUPS["wide"] = ("float32", "complex64")  # what iterations are meant for
+GROUPS["wide"] = GROUPS["wide2"] = ("float32", "complex64")  # what iterations are meant for
 AT = "[w[:3] * 1.5, v[:3]]"
 GRID = "(jnp.array([0., 1, 3]), jnp.array([-1., 0, 2, 3]))"
 MAKE = f"jsp.interpolate.RegularGridInterpolator({GRID}, x"
@@ -28,6 +28,41 @@ ROSENBROCK = "lambda x: jnp.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) 
 ODE = "__import__(jax.__name__ + '.experimental.ode', fromlist=['odeint']).odeint"
 TIMES = "jnp.linspace(0., 1.5, 4)"
 SCIPY = {
+    "inexact": """
+        jsp.signal.convolve(x, x[:2, :3])
+        jsp.signal.convolve(x[:2, :3], x, 'same')
+        jsp.signal.correlate(t, t[:1, :2], 'valid')
+        jsp.signal.correlate(v, w, 'same')
+        jsp.signal.convolve2d(x, m[:2, :2], 'same')
+        jsp.signal.correlate2d(x, m[:2, :2], 'same')
+        jsp.signal.convolve(x, m)
+        jsp.signal.convolve(x, w)
+        jsp.signal.convolve(e, e)
+        jsp.signal.convolve2d(x, x, boundary='wrap')
+        jsp.signal.detrend(v, type='constant')
+        jsp.signal.detrend(v, type='x')
+    """,
+    "wide": """
+        jsp.signal.convolve(x, i[:3, None], method='fft')
+        jsp.signal.fftconvolve(x, m[:3], axes=1)
+        jsp.signal.fftconvolve(x, m, 'valid')
+        jsp.signal.detrend(x)
+        jsp.signal.detrend(x.T, axis=0, bp=[1])
+        jsp.signal.stft(m.ravel(), nperseg=5)
+        jsp.signal.stft(m.ravel(), 2., 'hamming', 4, 3, 8, 'linear', boundary='odd')
+        jsp.signal.stft(m, nperseg=2, axis=0, padded=False)
+        jsp.signal.istft(x, input_onesided=False)
+        jsp.signal.istft(x, boundary=False)
+        jsp.signal.istft(x, 2., 'hamming', 4, 3)
+        jsp.signal.istft(w)
+        jsp.signal.welch(m.ravel(), nperseg=4)
+        jsp.signal.welch(m, 3., nperseg=3, noverlap=2, scaling='spectrum', average='median')
+        jsp.signal.welch(m, nperseg=0)
+        jsp.signal.csd(x, x[:1], nperseg=3)
+        jsp.signal.csd(m.ravel(), v, nperseg=4, average='median')
+        jsp.signal.csd(x, w)
+        jax.grad(lambda a: abs(jsp.signal.stft(a, nperseg=5)[2]).sum())(m.ravel())
+    """,
     "f32": f"""
         {ODE}(lambda y, t: -y * t, w, {TIMES})
         {ODE}(lambda y, t, a: dict(a=-a * y['a'], b=t), dict(a=w, b=1.), {TIMES}, 2.)
@@ -54,7 +89,7 @@ SCIPY = {
         {MINIMIZE}(jnp.sin, w, method='BFGS')
         jax.jvp(lambda y: {ODE}(lambda y, t: -t * y, y, {TIMES}), (w,), (w,))
     """,
-    "wide": SOLVERS + f"""
+    "wide2": SOLVERS + f"""
         jsp.sparse.linalg.gmres({SYSTEM}, w, solve_method='incremental', tol=1e-6)
         jsp.sparse.linalg.gmres({SYSTEM}, w, restart=2, maxiter=2)
         jsp.sparse.linalg.gmres({SYSTEM}, w, restart=2, maxiter=1, solve_method='incremental')

@@ -34,6 +34,7 @@ ROWS = (
     ("images, grids, code books",
      "scipy.ndimage scipy.interpolate scipy.cluster scipy.integrate"),
     ("iterative solvers, minimization", "scipy.sparse.linalg scipy.optimize"),
+    ("signals", "scipy.signal"),
     ("StableHLO text of programs", "stablehlo.module_text"),
     ("export and reload of programs", "export.export"),
     ("several CPU devices", "pmap shard_map make_mesh sharding.NamedSharding"),
