@@ -241,7 +241,7 @@ def _scatter_type(operand, indices, updates, *, update_jaxpr, update_consts, dim
 # --- meaning ---------------------------------------------------------------------------------
 
 
-def _window_sizes(operand_ndim: int, update_shape, numbers) -> tuple[list[int], list[int]]:
+def window_sizes(operand_ndim: int, update_shape, numbers) -> tuple[list[int], list[int]]:
     """Operand axes present in a window, and the window's extent along every operand axis."""
     absent = (*numbers.inserted_window_dims, *numbers.operand_batching_dims)
     present = [d for d in range(operand_ndim) if d not in absent]
@@ -253,7 +253,7 @@ def _window_sizes(operand_ndim: int, update_shape, numbers) -> tuple[list[int], 
 
 def _targets(operand, indices, updates, numbers, mode):
     """Flat positions in the operand and the values for them, in order of application."""
-    present, sizes = _window_sizes(operand.ndim, updates.shape, numbers)
+    present, sizes = window_sizes(operand.ndim, updates.shape, numbers)
     positions, inside = window_positions(
         operand.shape, indices, numbers.scatter_dims_to_operand_dims, sizes, present,
         numbers.operand_batching_dims, numbers.scatter_indices_batching_dims,
@@ -302,7 +302,7 @@ for _primitive, _combine in ((scatter_p, None), (scatter_add_p, np.add),
 def _gather_back(x, indices, updates_shape, params: dict, zero_outside: bool = False):
     """The windows a scatter with these parameters writes, read from `x`."""
     numbers = params["dimension_numbers"]
-    _, sizes = _window_sizes(len(shape_of(x)), updates_shape, numbers)
+    _, sizes = window_sizes(len(shape_of(x)), updates_shape, numbers)
     mode = params["mode"]
     fill = 0 if zero_outside and mode is _DROP else None
     if not zero_outside and mode is _DROP:

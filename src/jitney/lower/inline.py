@@ -75,6 +75,12 @@ def lower_custom_vmap(ctx, eqn, *values):
     return inline(ctx, eqn.params["call"], list(values))
 
 
+@lower_rule("check")
+def lower_check(ctx, eqn, *values):
+    """Compiled programs cannot raise: the reference says so, or that the check is left out."""
+    return eqn.primitive.reference_rule(**eqn.params)
+
+
 @lower_rule("composite")
 def lower_composite(ctx, eqn, *values):
     return inline(ctx, eqn.params["jaxpr"], list(values))

@@ -69,7 +69,7 @@ ABSENT: dict[str, dict[str, str]] = {
     "transpose": {**dict.fromkeys(_NONLINEAR, "n"), **dict.fromkeys(_FORMS, "d"),
                   "platform_index": "o", "pure_callback": "p",
                   "io_callback": "p", "scatter_apply": "u", "debug_callback": "e",
-                  "custom_vmap_call": "v", "composite": "n",
+                  "check": "e", "custom_vmap_call": "v", "composite": "n",
                   "debug_print": "e"},
     "batch": {**dict.fromkeys(("empty", "iota", "platform_index"), "o"), "custom_lin": "f"},
     "lower": {"custom_lin": "f"},

@@ -17,7 +17,7 @@ from jitney.base.pytree import treedef_is_leaf, treedef_tuple
 from jitney.core.avals import get_aval
 from jitney.core.dce import dce_jaxpr, define_dce
 from jitney.core.interpret import eval_closed, reference_of_closed
-from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, Literal, Var
+from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, Literal, Var
 from jitney.core.primitive import Primitive
 from jitney.core.staging import trace_flat
 from jitney.lax.control_flow import common, messages, while_transpose
@@ -320,12 +320,22 @@ def _while_batch(args, dims, *, cond_nconsts, cond_jaxpr, body_nconsts, body_jax
     return outs, [0 if b else None for b in carry_b]
 
 
+_ANY_UNFINISHED = "while_loop of a batch"
+
+
 def _any_unfinished(cond: ClosedJaxpr) -> ClosedJaxpr:
     def some(*args):
         return [reduce_or(eval_closed(cond, *args)[0], (0,))]
 
-    jaxpr, consts = trace_flat(some, cond.in_avals)
+    jaxpr, consts = trace_flat(some, cond.in_avals, DebugInfo(_ANY_UNFINISHED))
     return ClosedJaxpr(jaxpr, consts)
+
+
+def runs_finished_examples(cond: ClosedJaxpr) -> bool:
+    """Whether a loop with this condition is one of a batch whose examples stop at different times:
+    steps are then computed for those that have stopped, too, and dropped."""
+    info = cond.jaxpr.debug_info
+    return info is not None and info.traced_for == _ANY_UNFINISHED
 
 
 def _body_of_unfinished(cond: ClosedJaxpr, body: ClosedJaxpr, cond_consts: list,

@@ -1,0 +1,250 @@
+"""Checks inside compiled programs, by the names in `jax.experimental.checkify`.
+
+In: a function that calls `check`, or any function and the kinds of mistakes to look for (NaNs,
+indices out of bounds, divisions by zero). Out: a function that also returns an `Error`, a value
+that says which check failed first, if any, and can be looked at outside of the program.
+
+    error, out = checkify(f, errors=float_checks)(x)
+    error.throw()
+Read next: checkify_program.py, which turns checks into values.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from jitney import _native, lax
+from jitney.api import identity as identities
+from jitney.api.callbacks import Effect
+from jitney.api.jvp_vjp import as_primal, as_result, check_callable
+from jitney.api.tracing import find_avals, read_call, traced_program
+from jitney.base import source
+from jitney.base.pytree import register_pytree_node_class, tree_flatten
+from jitney.core.avals import Array, get_aval
+from jitney.core.calls import bind_jit
+from jitney.core.trace import Tracer
+from jitney.experimental import checkify_program
+from jitney.experimental.checkify_program import (
+    DivisionByZeroError,
+    FailedCheckError,
+    JaxException,
+    NaNError,
+    OOBError,
+    Site,
+    check_p,
+)
+from jitney.transforms.jvp import define_jvp
+from jitney.transforms.vmap import at_front, batch_size, define_batch
+
+ErrorCategory = type[JaxException]
+user_checks = frozenset({FailedCheckError})
+nan_checks = frozenset({NaNError})
+index_checks = frozenset({OOBError})
+div_checks = frozenset({DivisionByZeroError})
+float_checks = nan_checks | div_checks
+automatic_checks = float_checks | index_checks
+all_checks = automatic_checks | user_checks
+
+
+class JaxRuntimeError(ValueError):
+    """A check failed."""
+
+
+@register_pytree_node_class
+class Error:
+    """Which check failed first, if any; a pytree, so that functions may return it.
+
+    Batched by `vmap`, it holds the outcomes of all examples.
+    """
+
+    def __init__(self, code: Any, payloads: Sequence = (), sites: tuple[Site, ...] = ()):
+        self._code, self._payloads, self._sites = code, list(payloads), sites
+
+    def get(self) -> str | None:
+        """What is wrong, as a text; None if nothing is."""
+        found = self.get_exception()
+        return None if found is None else str(found)
+
+    def get_exception(self) -> JaxException | None:
+        """What is wrong, as an exception of its category; None if nothing is."""
+        codes = np.asarray(self._code)
+        bad = [tuple(map(int, index)) for index in np.argwhere(codes >= 0)]
+        if not bad:
+            return None
+        found = [self._exception_at(index, int(codes[index])) for index in bad]
+        if not codes.ndim:
+            return found[0]
+        lines = [f"at mapped index {', '.join(map(str, index))}: {e}"
+                 for index, e in zip(bad, found)]
+        return type(found[0])("\n".join(lines))
+
+    def _exception_at(self, index: tuple, code: int) -> JaxException:
+        site, first = self._sites[code], sum(len(s.avals) for s in self._sites[:code])
+        payload = self._payloads[first:first + len(site.avals)]
+        values = [np.asarray(x)[index] for x in payload]
+        found = site.category(site.message(values))
+        found.add_note(f"The check is at {site.location}.")
+        return found
+
+    def throw(self) -> None:
+        """Raise JaxRuntimeError if a check failed (in a checkified function: be such a check)."""
+        check_error(self)
+
+    def tree_flatten(self) -> tuple:
+        return (self._code, *self._payloads), self._sites
+
+    @classmethod
+    def tree_unflatten(cls, sites: tuple, leaves: Sequence) -> Error:
+        return cls(leaves[0], leaves[1:], sites)
+
+    def __repr__(self) -> str:
+        if any(isinstance(x, Tracer) for x in (self._code, *self._payloads)):
+            return f"Error({self._code})"
+        return f"Error({self.get()})"
+
+
+init_error = Error(np.int32(-1))
+
+
+# --- functions with checks -------------------------------------------------------------------
+
+
+def checkify(f: Callable, errors: frozenset = user_checks) -> Callable:
+    """`f` with its checks as a value: the result takes f's arguments and gives `(error, out)`.
+
+    errors: which categories are looked for. `user_checks`: calls of `check`; `nan_checks`: an
+    operation gives a NaN; `index_checks`: an index out of bounds of an array; `div_checks`: a
+    division by zero; `float_checks`, `automatic_checks`, `all_checks` and unions of these. The
+    first failure is reported; the program runs on.
+
+    TypeError for an `f` that is not callable or `errors` that is no set of categories.
+    NotImplementedError for checks inside maps over devices.
+
+    >>> error, out = checkify(jnp.log, errors=nan_checks)(jnp.array(-1.0))
+    >>> error.get()
+    'nan generated by primitive: log.'
+    """
+    check_callable(f)
+    errors = _categories(errors)
+    own: dict = {}
+
+    @functools.wraps(f, assigned=[n for n in functools.WRAPPER_ASSIGNMENTS if hasattr(f, n)],
+                     updated=())
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        call = read_call(f, args, kwargs, (), ())
+        call.leaves = list(map(as_primal, call.leaves))
+        find_avals(call, f)
+        traced = traced_program(f, identities.identity_of(f, own), call, "checkify")
+        program, sites = checkify_program.functionalized(traced.jaxpr, errors)
+        outs = bind_jit(program, [*traced.hoisted, *call.leaves], traced.name)
+        count = 1 + sum(len(s.avals) for s in sites)
+        error = Error(outs[0], outs[1:count], sites)
+        return error, traced.out_tree.unflatten([as_result(x) for x in outs[count:]])
+
+    return checked
+
+
+def _categories(errors: Any) -> frozenset:
+    known = frozenset(errors) if isinstance(errors, (set, frozenset)) else None
+    if known is None or not known <= all_checks:
+        raise TypeError("checkify: errors is a set such as checkify.user_checks or "
+                        f"checkify.float_checks | checkify.index_checks, got {errors!r}")
+    return known
+
+
+def check(pred, msg: str, *fmt_args, debug: bool = False, **fmt_kwargs) -> None:
+    """A check: an error with the text `msg.format(*fmt_args, **fmt_kwargs)` if `pred` is false.
+
+    Under `checkify` the error becomes part of the returned `Error`. Elsewhere a failing check
+    raises JaxRuntimeError at once; in a program that is compiled there is nobody to raise it, and
+    so it is refused with a ValueError, unless `debug` is true: then it is left out.
+
+    pred: a boolean, of no axes. The arguments of the format are trees of arrays. TypeError for
+    others.
+    """
+    if not isinstance(msg, str):
+        raise TypeError(f"check: the message is a string, got {msg!r}")
+    if not _is_scalar_predicate(pred):
+        raise TypeError(f"check takes a scalar pred as argument, got {pred}")
+    leaves, tree = tree_flatten((fmt_args, fmt_kwargs))
+    for leaf in leaves:
+        if not isinstance(leaf, (Array, Tracer, np.ndarray, np.generic)):
+            raise TypeError("Formatting arguments to checkify.check need to be PyTrees of arrays, "
+                            f"but got {leaf!r} of type {type(leaf)}.")
+    leaves = [as_primal(x) for x in leaves]
+    avals = tuple([get_aval(x).strip_weak_type() for x in leaves])
+
+    def message(values: list) -> str:
+        args, kwargs = tree.unflatten([v[()] if np.ndim(v) == 0 else v for v in values])
+        return f"{msg.format(*args, **kwargs)} (`check` failed)"
+
+    site = Site(FailedCheckError, avals, message, source.summarize(source.user_frame()))
+    code = lax.select(lax.convert_element_type(pred, np.bool_), np.int32(-1), np.int32(0))
+    _raise_or_bind([code, *leaves], (site,), bool(debug))
+
+
+def debug_check(pred, msg: str, *fmt_args, **fmt_kwargs) -> None:
+    """A `check` that does nothing unless the function is checkified."""
+    check(pred, msg, *fmt_args, debug=True, **fmt_kwargs)
+
+
+def check_error(error: Error) -> None:
+    """Raise JaxRuntimeError if `error` holds a failure; under `checkify`, pass it on.
+
+    The inverse of `checkify`: an error that has come out of a jitted function becomes a check
+    again. ValueError for what is no Error, and where a program is compiled (see `check`).
+    """
+    if not isinstance(error, Error):
+        raise ValueError(f"check_error takes an Error as argument, got type {type(error)} instead.")
+    if error._sites:
+        _raise_or_bind([error._code, *error._payloads], error._sites, False)
+
+
+def _is_scalar_predicate(pred: Any) -> bool:
+    if not isinstance(pred, (bool, np.bool_, np.ndarray, Array, Tracer)):
+        return False
+    aval = get_aval(pred)
+    return aval.shape == () and aval.dtype == np.bool_
+
+
+# --- the primitive ---------------------------------------------------------------------------
+
+
+def _raise_or_bind(operands: Sequence, sites: tuple, debug: bool) -> None:
+    """Evaluate a check now if nothing is traced, else make it part of the program."""
+    if _native.current_trace() is None and not any(isinstance(x, Tracer) for x in operands):
+        found = None if debug else Error(operands[0], operands[1:], sites).get_exception()
+        if found is not None:
+            raise JaxRuntimeError(str(found)) from found
+        return
+    check_p.bind(*operands, sites=sites, debug=debug)
+
+
+_EFFECT = Effect("Check")
+check_p.def_effects(lambda *avals, **params: {_EFFECT})
+
+
+def _jvp(primals: Sequence, tangents: Sequence, *, sites: tuple, debug: bool) -> tuple:
+    _raise_or_bind(primals, sites, debug)
+    return [], []
+
+
+def _batch(args: Sequence, dims: Sequence, *, sites: tuple, debug: bool) -> tuple:
+    """Codes and payloads get the batch axis in front: a check of many examples."""
+    size = batch_size(args, dims)
+    _raise_or_bind([at_front(x, d, size) for x, d in zip(args, dims)], sites, debug)
+    return [], []
+
+
+define_jvp(check_p, _jvp)
+define_batch(check_p, _batch)
+
+__all__ = [
+    "Error", "ErrorCategory", "JaxRuntimeError", "all_checks", "automatic_checks", "check",
+    "check_error", "checkify", "debug_check", "div_checks", "float_checks", "index_checks",
+    "init_error", "nan_checks", "user_checks",
+]

@@ -1,0 +1,371 @@
+"""Programs with checks become programs without, that return what failed first.
+
+In: a closed jaxpr, and the categories of errors to look for. Out: a closed jaxpr with the same
+operands whose results are (code, payloads…, results…), and the places checks stand at (`Site`):
+`code` is -1, or the number of the site that failed first; the payloads of all sites follow one
+another, those of sites that have not failed being zeros.
+Equations are walked in order. Every program inside an equation gets the code and the payloads of
+the sites it holds as further operands and results; loops carry them.
+Invariant: the results are those of the program without checks.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from jitney import lax
+from jitney import numpy as jnp
+from jitney.base import dtypes
+from jitney.core.avals import ShapedArray, get_aval
+from jitney.core.calls import bind_jit
+from jitney.core.interpret import literal_value
+from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, jaxprs_in_params
+from jitney.core.primitive import Primitive
+from jitney.core.staging import trace_flat
+from jitney.experimental import checkify_rules as rules
+from jitney.lax.control_flow.cond import cond_p
+from jitney.lax.control_flow.while_loop import runs_finished_examples
+
+check_p = Primitive("check", multiple_results=True)
+
+
+class JaxException(Exception):
+    """A mistake that checks look for."""
+
+
+class FailedCheckError(JaxException):
+    """A `check` whose predicate was false."""
+
+
+class NaNError(JaxException):
+    """An operation gave a NaN."""
+
+
+class OOBError(JaxException):
+    """An index was out of bounds."""
+
+
+class DivisionByZeroError(JaxException):
+    """A divisor was zero."""
+
+
+@dataclass(frozen=True, eq=False)
+class Site:
+    """A place where something may fail: what, with which values, and how to say it."""
+
+    category: type[JaxException]
+    avals: tuple[ShapedArray, ...]
+    message: Callable[[list], str]
+    location: str
+
+    def __repr__(self) -> str:
+        return f"{self.category.__name__} at {self.location}"
+
+
+# --- the primitive `check`: code, payloads of its sites -----------------------------------------
+
+
+@check_p.def_abstract
+def _type(*avals: ShapedArray, sites: tuple, debug: bool) -> list:
+    return []
+
+
+@check_p.def_reference
+def _reference(*values: Any, sites: tuple, debug: bool) -> list:
+    if not debug:
+        raise ValueError(
+            "Cannot abstractly evaluate a checkify.check which was not functionalized. This "
+            "probably means you tried to stage (jit/scan/pmap/...) a `check` without "
+            "functionalizing it through `checkify.checkify`.")
+    return []
+
+
+# --- which sites a program has ---------------------------------------------------------------
+
+
+@dataclass
+class Plan:
+    """The sites of a program, numbered from `first`; `own` and `inner` are by equation."""
+
+    first: int
+    own: dict[int, list[Site]] = field(default_factory=dict)
+    inner: dict[int, list[Plan]] = field(default_factory=dict)
+    starts: dict[int, int] = field(default_factory=dict)
+    sites: list[Site] = field(default_factory=list)
+
+
+def _plan(jaxpr: Jaxpr, errors: frozenset, first: int = 0) -> Plan:
+    plan = Plan(first)
+    for k, eqn in enumerate(jaxpr.eqns):
+        next_one = first + len(plan.sites)
+        programs = _programs(eqn)
+        if programs is not None:
+            found = []
+            for program in programs:
+                found.append(_plan(program.jaxpr, errors, next_one))
+                next_one += len(found[-1].sites)
+            plan.inner[k] = found
+            _refuse_batched_loop(eqn, found)
+            plan.sites += [site for inner in found for site in inner.sites]
+        else:
+            plan.own[k], plan.starts[k] = _own_sites(eqn, errors), next_one
+            plan.sites += plan.own[k]
+    return plan
+
+
+def _own_sites(eqn: JaxprEqn, errors: frozenset) -> list[Site]:
+    """The sites of one equation, in the order in which they are tried."""
+    if eqn.primitive is check_p:
+        return list(eqn.params["sites"]) if FailedCheckError in errors else []
+    _refuse_checks_inside(eqn)
+    where, name, found = eqn.source_summary(), eqn.primitive.name, []
+    if DivisionByZeroError in errors and name == "div":
+        found.append(Site(DivisionByZeroError, (), lambda _: "division by zero", where))
+    if OOBError in errors and name in rules.INDEXED:
+        shape = eqn.invars[0].aval.shape
+        payload = ShapedArray((2,), np.dtype(np.int32))
+        found.append(Site(OOBError, (payload,), lambda v: rules.out_of_bounds(shape, v[0]), where))
+    if NaNError in errors and name not in rules.MOVING and any(
+            dtypes.is_inexact(v.aval.dtype) for v in eqn.outvars):
+        found.append(Site(NaNError, (), lambda _: f"nan generated by primitive: {name}.", where))
+    return found
+
+
+def _refuse_batched_loop(eqn: JaxprEqn, plans: list[Plan]) -> None:
+    if eqn.primitive.name == "while" and any(p.sites for p in plans) \
+            and runs_finished_examples(eqn.params["cond_jaxpr"]):
+        raise ValueError(
+            "Checkify does not support batched while-loops (checkify-of-vmap-of-while): steps of "
+            "examples that have stopped are computed as well, and would fail. If possible, move "
+            "the vmap to the outer level, vmap(checkify(f)). The loop is at "
+            f"{eqn.source_summary()}")
+
+
+def _refuse_checks_inside(eqn: JaxprEqn) -> None:
+    for jaxpr in jaxprs_in_params(eqn.params):
+        if _has_check(jaxpr):
+            raise NotImplementedError(
+                f"checkify cannot look into the programs of '{eqn.primitive}' equations "
+                f"({eqn.source_summary()}): checkify the function inside and return its error")
+
+
+def _has_check(jaxpr: Jaxpr) -> bool:
+    return any(e.primitive is check_p or any(map(_has_check, jaxprs_in_params(e.params)))
+               for e in jaxpr.eqns)
+
+
+_CALLS = {"closed_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr", "remat2": "jaxpr",
+          "custom_vjp_call": "call_jaxpr", "composite": "jaxpr", "custom_vmap_call": "call"}
+
+
+def _programs(eqn: JaxprEqn) -> list[ClosedJaxpr] | None:
+    """The programs of an equation that are walked; None for equations that are no calls."""
+    name, params = eqn.primitive.name, eqn.params
+    if name in _CALLS:
+        return [params[_CALLS[name]]]
+    if name in ("jit", "scan"):
+        return [params["jaxpr"]]
+    if name == "while":
+        return [params["cond_jaxpr"], params["body_jaxpr"]]
+    return list(params["branches"]) if name == "cond" else None
+
+
+# --- what has failed so far ------------------------------------------------------------------
+
+
+class _State:
+    """The code and the payloads of the sites from `first` on, while a program is walked."""
+
+    def __init__(self, code: Any, payloads: Sequence, sites: Sequence[Site], first: int):
+        self.code, self.payloads = code, list(payloads)
+        self.sites, self.first = sites, first
+
+    def span(self, first: int, count: int) -> slice:
+        """Where the payloads of these sites stand."""
+        before = sum(len(s.avals) for s in self.sites[:first - self.first])
+        inside = self.sites[first - self.first:first - self.first + count]
+        return slice(before, before + sum(len(s.avals) for s in inside))
+
+    def values(self, plan: Plan) -> list:
+        """What a program with these sites takes."""
+        return [self.code, *self.payloads[self.span(plan.first, len(plan.sites))]]
+
+    def update(self, plan: Plan, values: Sequence) -> None:
+        """What it gave back."""
+        self.code = values[0]
+        self.payloads[self.span(plan.first, len(plan.sites))] = values[1:]
+
+    def fail(self, first: int, count: int, code: Any, payload: Sequence) -> None:
+        """Note `code` (of one of these sites, -1: none) with their payloads, if it is the first."""
+        new = jnp.logical_and(self.code < 0, code >= 0)
+        self.code = lax.select(new, code, self.code)
+        place = self.span(first, count)
+        self.payloads[place] = [
+            jnp.where(new, lax.convert_element_type(x, old.dtype), old)
+            for x, old in zip(payload, self.payloads[place], strict=True)]
+
+
+def _zeros(sites: Sequence[Site]) -> list:
+    return [jnp.zeros(a.shape, a.dtype) for s in sites for a in s.avals]
+
+
+# --- walking ---------------------------------------------------------------------------------
+
+_memo: weakref.WeakKeyDictionary[ClosedJaxpr, dict] = weakref.WeakKeyDictionary()
+
+
+def functionalized(closed: ClosedJaxpr, errors: frozenset) -> tuple[ClosedJaxpr, tuple]:
+    """(operands -> [code, *payloads, *results], sites); remembered for each program."""
+    memo = _memo.setdefault(closed, {})
+    if errors not in memo:
+        plan = _plan(closed.jaxpr, errors)
+        start = lambda *args: _run(closed, plan, [jnp.int32(-1), *_zeros(plan.sites)], args)
+        memo[errors] = _closed(start, closed.in_avals), tuple(plan.sites)
+    return memo[errors]
+
+
+def _closed(run: Callable, avals: Sequence) -> ClosedJaxpr:
+    jaxpr, consts = trace_flat(run, list(avals))
+    return ClosedJaxpr(jaxpr, consts)
+
+
+def _run(closed: ClosedJaxpr, plan: Plan, errors: Sequence, args: Sequence) -> list:
+    """[code, *payloads, *results] of a program; `errors` is the code and payloads before."""
+    state = _State(errors[0], errors[1:], plan.sites, plan.first)
+    env = dict(zip(closed.jaxpr.constvars, closed.consts, strict=True))
+    env.update(zip(closed.jaxpr.invars, args, strict=True))
+    read = lambda atom: literal_value(atom) if type(atom) is Literal else env[atom]
+    for k, eqn in enumerate(closed.jaxpr.eqns):
+        operands = [read(x) for x in eqn.invars]
+        if any(p.sites for p in plan.inner.get(k, ())):
+            outs = _call(eqn, plan.inner[k], state, operands)
+        else:
+            outs = _apply(eqn, plan.own.get(k, []), plan.starts.get(k, 0), state, operands)
+        env.update(zip(eqn.outvars, outs, strict=True))
+    return [state.code, *state.payloads, *map(read, closed.jaxpr.outvars)]
+
+
+def _apply(eqn: JaxprEqn, sites: list[Site], first: int, state: _State, operands: list) -> list:
+    """An equation without programs to be walked."""
+    if eqn.primitive is check_p:
+        if sites:
+            code, payload = rules.first_failure(operands[0], operands[1:], sites)
+            state.fail(first, len(sites), jnp.where(code < 0, -1, code + first), payload)
+        return []
+    out = eqn.primitive.bind(*operands, **eqn.params)
+    outs = out if eqn.primitive.multiple_results else [out]
+    for number, site in enumerate(sites, first):
+        bad, payload = _tried(site, eqn, operands, outs)
+        state.fail(number, 1, jnp.where(bad, jnp.int32(number), -1), payload)
+    return outs
+
+
+def _tried(site: Site, eqn: JaxprEqn, operands: list, outs: list) -> tuple[Any, list]:
+    """(whether this failed, the payload)."""
+    if site.category is DivisionByZeroError:
+        return jnp.any(operands[1] == 0), []
+    if site.category is OOBError:
+        bad, payload = rules.out_of_bounds_index(eqn, operands)
+        return bad, [payload]
+    bad = [jnp.any(jnp.isnan(x)) for x in outs if dtypes.is_inexact(get_aval(x).dtype)]
+    return jnp.stack(bad).any(), []
+
+
+def _call(eqn: JaxprEqn, plans: list[Plan], state: _State, operands: list) -> list:
+    """An equation with programs that hold sites."""
+    name, programs = eqn.primitive.name, _programs(eqn) or []
+    if name == "scan":
+        return _scan(eqn, programs[0], plans[0], state, operands)
+    if name == "while":
+        return _while(eqn, programs, plans, state, operands)
+    if name == "cond":
+        return _cond(eqn, programs, plans, state, operands)
+    before = state.values(plans[0])
+    count = len(before)
+    run = lambda *xs: _run(programs[0], plans[0], xs[:count], xs[count:])
+    if name == "jit":
+        inside = _closed(run, [get_aval(x) for x in (*before, *operands)])
+        outs = bind_jit(inside, [*before, *operands], eqn.params["name"])
+    else:
+        outs = run(*before, *operands)
+    state.update(plans[0], outs[:count])
+    return outs[count:]
+
+
+def _scan(eqn: JaxprEqn, program: ClosedJaxpr, plan: Plan, state: _State, operands: list) -> list:
+    p = eqn.params
+    cut = p["num_consts"], p["num_consts"] + p["num_carry"]
+    consts, carry, xs = operands[:cut[0]], operands[cut[0]:cut[1]], operands[cut[1]:]
+    before = state.values(plan)
+    count = len(before)
+
+    def step(c, x):
+        outs = _run(program, plan, c[:count], [*consts, *c[count:], *x])
+        cut = count + p["num_carry"]
+        return outs[:cut], outs[cut:]
+
+    carry, ys = lax.scan(step, [*before, *carry], xs, p["length"], p["reverse"], p["unroll"])
+    state.update(plan, carry[:count])
+    return [*carry[count:], *ys]
+
+
+def _while(eqn: JaxprEqn, programs: list, plans: list[Plan], state: _State,
+           operands: list) -> list:
+    """The condition is computed at the end of each step, so that its checks can be carried."""
+    n_cond, n_body = eqn.params["cond_nconsts"], eqn.params["body_nconsts"]
+    cond_consts, body_consts = operands[:n_cond], operands[n_cond:n_cond + n_body]
+    sites = plans[0].sites + plans[1].sites
+
+    def condition(inner: _State, carry: list) -> Any:
+        outs = _run(programs[0], plans[0], inner.values(plans[0]), [*cond_consts, *carry])
+        inner.update(plans[0], outs[:-1])
+        return outs[-1]
+
+    def step(carried):
+        values, _, carry = carried
+        inner = _State(values[0], values[1:], sites, plans[0].first)
+        outs = _run(programs[1], plans[1], inner.values(plans[1]), [*body_consts, *carry])
+        cut = len(inner.values(plans[1]))
+        inner.update(plans[1], outs[:cut])
+        pred = condition(inner, outs[cut:])
+        return [inner.code, *inner.payloads], pred, outs[cut:]
+
+    whole = Plan(plans[0].first, sites=sites)
+    before = state.values(whole)
+    inner = _State(before[0], before[1:], sites, plans[0].first)
+    pred = condition(inner, operands[n_cond + n_body:])
+    start = [inner.code, *inner.payloads], pred, operands[n_cond + n_body:]
+    values, _, carry = lax.while_loop(lambda carried: carried[1], step, start)
+    state.update(whole, values)
+    return carry
+
+
+def _cond(eqn: JaxprEqn, programs: list, plans: list[Plan], state: _State,
+          operands: list) -> list:
+    """Every branch takes and gives the payloads of all branches."""
+    sites = [site for plan in plans for site in plan.sites]
+    whole = Plan(plans[0].first, sites=sites)
+    before = state.values(whole)
+    count = len(before)
+
+    def branch(program: ClosedJaxpr, plan: Plan) -> Callable:
+        def run(*xs):
+            inner = _State(xs[0], xs[1:count], sites, whole.first)
+            known = inner.values(plan)
+            outs = _run(program, plan, known, xs[count:])
+            inner.update(plan, outs[:len(known)])
+            return [inner.code, *inner.payloads, *outs[len(known):]]
+        return run
+
+    given = [*before, *operands[1:]]
+    avals = [get_aval(x) for x in given]
+    branches = tuple([_closed(branch(program, plan), avals)
+                      for program, plan in zip(programs, plans)])
+    outs = cond_p.bind(operands[0], *given, **{**eqn.params, "branches": branches})
+    state.update(whole, outs[:count])
+    return outs[count:]
