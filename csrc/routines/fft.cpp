@@ -300,18 +300,24 @@ struct Complex {
     }
   }
 
-  // rfft_join: ptrs [out] (in place), params [h]; rows of h + 1 complex numbers, of which the first h are the transform
-  // of h pairs of real numbers taken as complex ones, become the transform of the 2 h real numbers. A piece is
-  // kJoin elements of the first half of a row, with their mirror images.
+  // rfft_join: ptrs [out] (in place), params [h, row]; rows of `row` complex numbers, of which the first h are the
+  // transform of h pairs of real numbers taken as complex ones, become the transform of the 2 h real numbers: its first
+  // h + 1 elements, or all if row is 2 h. A piece is kJoin elements of the first half, with their mirror images.
   static constexpr int64_t kJoin = 4096;
   static void join(void* const* ptrs, const int64_t* params, int64_t lo, int64_t hi) {
     int64_t h = params[0], blocks = (h / 2 + kJoin) / kJoin;
+    bool all = params[1] > h + 1;
     for (int64_t piece = lo; piece < hi; ++piece) {
-      C* row = static_cast<C*>(ptrs[0]) + piece / blocks * (h + 1);
+      C* row = static_cast<C*>(ptrs[0]) + piece / blocks * params[1];
       int64_t first = piece % blocks * kJoin, end = first + kJoin < h / 2 + 1 ? first + kJoin : h / 2 + 1;
       or_nan(&row[first].r, 2 * (end - first), [&] {
         PlanLease<Turns<T>> turns(2 * h);
         join_some(*turns, row, h, first, end);
+        if (!all) return;
+        for (int64_t k = first > 0 ? first : 1; k < end; ++k) {
+          row[2 * h - k] = pocket::conj(row[k]);
+          row[h + k] = pocket::conj(row[h - k]);
+        }
       });
     }
   }
@@ -346,8 +352,7 @@ struct Real {
   using V = Lanes<T>;
 
   // rfft: ptrs [in, out], params [n]
-  static void forward_group(const Plan& plan, const T* in, T* out, int64_t n, int64_t count, V* work) {
-    int64_t width = n / 2 * 2 + 2;
+  static void forward_group(const Plan& plan, const T* in, T* out, int64_t n, int64_t width, int64_t count, V* work) {
     Offsets<T> offsets(n, count);
     for (int64_t j = 0; j < n; ++j) work[j] = offsets(in + j);
     plan.exec(work, T(1), true);
@@ -358,6 +363,13 @@ struct Real {
   static void end_row(T* out, int64_t n) {
     out[1] = 0;
     if (n % 2 == 0) out[n + 1] = 0;
+  }
+  // fft_real: as rfft, but rows of n complex numbers: the rest are the conjugates
+  static void mirror(T* out, int64_t n) {
+    for (int64_t k = 1; k < (n + 1) / 2; ++k) {
+      out[2 * (n - k)] = out[2 * k];
+      out[2 * (n - k) + 1] = -out[2 * k + 1];
+    }
   }
   static void forward_one(const Plan& plan, const T* in, T* out, int64_t n) {
     memcpy(out + 1, in, static_cast<size_t>(n) * sizeof(T));
@@ -382,8 +394,8 @@ struct Real {
   }
 
   template <bool kForward>
-  static void rows(const T* in, T* out, int64_t n, int64_t count) {
-    int64_t width = n / 2 * 2 + 2, in_row = kForward ? n : width, out_row = kForward ? width : n;
+  static void rows(const T* in, T* out, int64_t n, int64_t width, int64_t count) {
+    int64_t in_row = kForward ? n : width, out_row = kForward ? width : n;
     size_t bytes = static_cast<size_t>(n) * sizeof(T);
     or_nan(out, count * out_row, [&] {
       PlanLease<Plan> plan(n);
@@ -393,13 +405,15 @@ struct Real {
         const T* from = in + k * in_row;
         T* to = out + k * out_row;
         if (by_lanes<T>(now, bytes)) {
-          if (kForward) forward_group(*plan, from, to, n, now, work.data());
+          if (kForward) forward_group(*plan, from, to, n, width, now, work.data());
           else inverse_group(*plan, from, to, n, now, work.data());
         } else {
           now = 1;
           if (kForward) forward_one(*plan, from, to, n);
           else inverse_one(*plan, from, to, n);
         }
+        if (kForward && width > n / 2 * 2 + 2)
+          for (int64_t i = 0; i < now; ++i) mirror(to + i * width, n);
         k += now;
       }
     });
@@ -409,17 +423,25 @@ struct Real {
 template <class T>
 struct RealForward {
   static void run(void* const* ptrs, const int64_t* params, int64_t lo, int64_t hi) {
+    int64_t n = params[0], width = n / 2 * 2 + 2;
+    Real<T>::template rows<true>(static_cast<const T*>(ptrs[0]) + lo * n, static_cast<T*>(ptrs[1]) + lo * width, n,
+                                 width, hi - lo);
+  }
+};
+template <class T>
+struct RealWhole {
+  static void run(void* const* ptrs, const int64_t* params, int64_t lo, int64_t hi) {
     int64_t n = params[0];
-    Real<T>::template rows<true>(static_cast<const T*>(ptrs[0]) + lo * n,
-                                 static_cast<T*>(ptrs[1]) + lo * (n / 2 * 2 + 2), n, hi - lo);
+    Real<T>::template rows<true>(static_cast<const T*>(ptrs[0]) + lo * n, static_cast<T*>(ptrs[1]) + lo * 2 * n, n,
+                                 2 * n, hi - lo);
   }
 };
 template <class T>
 struct RealInverse {
   static void run(void* const* ptrs, const int64_t* params, int64_t lo, int64_t hi) {
-    int64_t n = params[0];
-    Real<T>::template rows<false>(static_cast<const T*>(ptrs[0]) + lo * (n / 2 * 2 + 2),
-                                  static_cast<T*>(ptrs[1]) + lo * n, n, hi - lo);
+    int64_t n = params[0], width = n / 2 * 2 + 2;
+    Real<T>::template rows<false>(static_cast<const T*>(ptrs[0]) + lo * width, static_cast<T*>(ptrs[1]) + lo * n, n,
+                                  width, hi - lo);
   }
 };
 
@@ -435,6 +457,7 @@ void add_fft_routines() {
   add_routine("rfft_join_c64", &Complex<float>::join);
   add_routine("rfft_join_c128", &Complex<double>::join);
   add_family<RealForward>("rfft", TypeList<float, double>{});
+  add_family<RealWhole>("fft_real", TypeList<float, double>{});
   add_family<RealInverse>("irfft", TypeList<float, double>{});
 }
 

@@ -98,6 +98,7 @@ PROGRAMS = {
     "back": (lambda x: jnp.fft.irfft2(x, s=(5, 7)) + 1, complex_(5, 4)),
     "convolution": (lambda x: jnp.fft.irfft(jnp.fft.rfft(x) * jnp.fft.rfft(x[::-1]), 11),
                     real(4, 11)),
+    "real as complex": (lambda x: jnp.fft.fft2(x[0]) + jnp.fft.fft(x, axis=1)[0], real(2, 4, 5)),
     "ortho": (lambda x: jnp.fft.fft(x, norm="ortho"), real(3, 5)),
     "transposed": (lambda x: jnp.fft.fft(x.T, axis=0).T, complex_(3, 5)),
     "gradient": (lambda x: jax.grad(lambda v: jnp.abs(jnp.fft.rfft(v)).sum())(x), real(10)),
@@ -120,6 +121,7 @@ def test_calls_do_not_see_python():
     steps = jax.explain(lambda x: jnp.fft.irfftn(jnp.fft.rfftn(x)), real(4, 6, 8)).steps
     assert [s.kind for s in steps] == ["routine"] * 6     # and complex arrays are not copied
     assert [s.kind for s in jax.explain(jnp.fft.fft, complex_(4, 6)).steps] == ["routine"]
+    assert [s.kind for s in jax.explain(jnp.fft.fft2, real(4, 6)).steps] == ["routine"] * 2
     assert debug.counts().get("reference_steps", 0) == before
 
 

@@ -31,6 +31,8 @@ def test_lengths(name, n):
         if n == 1 and name in ("irfft", "hfft"):
             continue
         close(getattr(jnp.fft, name)(x), getattr(np.fft, name)(x), 3)
+        if name in ("fft", "ifft"):                        # real numbers have a shorter way
+            close(getattr(jnp.fft, name)(x.real), getattr(np.fft, name)(x.real), 3)
 
 
 @pytest.mark.parametrize("n", (1, 7, 64, 101, 360))
@@ -90,6 +92,7 @@ def test_long_transforms(n):
     x, y = real(n), complex_(2, n)
     close(jnp.fft.rfft(x), np.fft.rfft(x.astype("float64")), 2)
     close(jnp.fft.irfft(jnp.fft.rfft(x), n), x, 2)
+    close(jnp.fft.fft(x), np.fft.fft(x.astype("float64")), 2)
     close(jnp.fft.fft(y), np.fft.fft(y.astype("complex128")), 2)
     close(jnp.fft.ifft(y), np.fft.ifft(y.astype("complex128")), 2)
     with jitney.enable_x64(True):

@@ -54,6 +54,9 @@ def test_real_rows_in_pieces(name, n, grain):
     out = np.full((11, n // 2 + 1), np.nan, DTYPES[whole])
     call(f"rfft_{name}", [x, out], [n], 11, grain)
     near(out, np.fft.rfft(x))
+    every = np.full((11, n), np.nan, DTYPES[whole])
+    call(f"fft_real_{name}", [x, every], [n], 11, grain)
+    near(every, np.fft.fft(x))
     back = np.empty_like(x)
     out[:, 0] += 1j                                        # is not read
     call(f"irfft_{name}", [out, back], [n], 11, grain)
@@ -90,11 +93,12 @@ def test_two_parts_of_a_long_transform(name, n, m, grain):
 @pytest.mark.parametrize("name", ("c64", "c128"))
 def test_real_transform_out_of_a_complex_one(name, h):
     x = RNG.normal(size=(2, 2 * h)).astype("float32" if name == "c64" else "float64")
-    out = np.zeros((2, h + 1), DTYPES[name])
-    out[:, :h] = np.fft.fft(x[:, ::2] + 1j * x[:, 1::2])
     pieces = 2 * ((h // 2 + 4096) // 4096)
-    call(f"rfft_join_{name}", [out], [h], pieces, 1)
-    near(out, np.fft.rfft(x))
+    for row, want in ((h + 1, np.fft.rfft(x)), (2 * h, np.fft.fft(x))):
+        out = np.zeros((2, row), DTYPES[name])
+        out[:, :h] = np.fft.fft(x[:, ::2] + 1j * x[:, 1::2])
+        call(f"rfft_join_{name}", [out], [h, row], pieces, 1)
+        near(out, want)
 
 
 def test_more_lengths_than_plans_are_kept():

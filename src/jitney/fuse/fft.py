@@ -15,12 +15,13 @@ PARALLEL_NS = 40000.0  # less is not worth a second thread
 PIECES = 16
 BLOCK_BYTES = 128  # columns of a piece: two lines of the cache are read whole
 LONG = 1 << 15  # complex transforms from here on are split in two parts
+_REAL = ("rfft", "irfft", "fft_real")
 JOIN = 4096  # elements of a piece of rfft_join (kJoin in csrc/routines/fft.cpp)
 
 
 def _cost(name: str, n: int) -> float:
     """Nanoseconds of one transform on one thread (estimate)."""
-    each = 0.5 if name.startswith(("rfft", "irfft")) else 1.0
+    each = 0.5 if name.startswith(_REAL) else 1.0
     rough = _largest_prime(n) > 50
     return 20.0 + n * math.log2(n + 1) * each * (5.0 if rough else 1.0)
 
@@ -48,9 +49,9 @@ def add_fft_step(partition, node, item) -> None:
     source = stored_view(partition, node.args[0])
     (result,) = _results(partition, node)
     n, inner = sizes[0], sizes[1] if len(sizes) > 1 else 1
-    if name.startswith("fft") and inner == 1 and (parts := _split(n)):
+    if not name.startswith(_REAL) and inner == 1 and (parts := _split(n)):
         _add_parts(partition, item, name[4:], (source, result), parts, sizes[2], n)
-    elif name.startswith("rfft") and n % 2 == 0 and (parts := _split(n // 2)):
+    elif name.startswith(("rfft", "fft_r")) and n % 2 == 0 and (parts := _split(n // 2)):
         _add_real_parts(partition, item, name, (source, result), parts, n)
     else:
         _add_one_step(partition, item, name, sizes, source, result)
@@ -58,13 +59,13 @@ def add_fft_step(partition, node, item) -> None:
 
 def _add_one_step(partition, item, name, sizes, source, result) -> None:
     n, inner = sizes[0], sizes[1] if len(sizes) > 1 else 1
-    if name.startswith("fft"):
+    if not name.startswith(_REAL):
         block = BLOCK_BYTES // (8 if name.endswith("c64") else 16)
         sizes = (*sizes, block)
         lines = math.prod(source.shape) // (2 * n)
         extent = lines if inner == 1 else lines // inner * -(-inner // block)
     else:
-        real = source if name.startswith("rfft") else result
+        real = result if name.startswith("irfft") else source
         lines = extent = math.prod(real.shape) // n
     cost = _cost(name, n) * lines
     grain = extent if cost < PARALLEL_NS else _grain(extent, 4 if inner == 1 else 1)
@@ -96,10 +97,11 @@ def _add_real_parts(partition, item, name, views, parts, n) -> None:
     """Pairs of real numbers as complex ones, and what makes their transform the real ones'."""
     code, h = "c64" if name.endswith("f32") else "c128", n // 2
     lines = math.prod(views[0].shape) // n
-    _add_parts(partition, item, code, views, parts, 1, h + 1)
+    row = h + 1 if name.startswith("rfft") else n
+    _add_parts(partition, item, code, views, parts, 1, row)
     extent = lines * ((h // 2 + JOIN) // JOIN)
     grain = _grain(extent, 1)
-    _native(partition, item, f"rfft_join_{code}", [views[1]], (h,), extent, grain, [0], 4.0 * h)
+    _native(partition, item, f"rfft_join_{code}", [views[1]], (h, row), extent, grain, [0], 4.0 * h)
 
 
 def _elements(view) -> int:

@@ -12,10 +12,12 @@ _PARTS = {"f4": "c8", "f8": "c16"}
 def interpret_fft(node, x):
     """The result of one call, as a tuple."""
     name, sizes = node.attrs[2:]
-    kind = name.partition("_")[0]
+    kind = name.rpartition("_")[0]
     n, ((shape, _),) = sizes[0], node.attrs[1]
     if kind == "rfft":
         found = np.fft.rfft(x, axis=-1)
+    elif kind == "fft_real":
+        found = np.fft.fft(x, axis=-1)
     elif kind == "irfft":
         found = np.fft.irfft(_joined(x), n, axis=-1)
     else:
