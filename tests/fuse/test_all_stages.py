@@ -6,6 +6,7 @@ import pytest
 import jitney
 import jitney.numpy as jnp
 from jitney import lax
+from jitney.base import debug
 from jitney.testing.stages import check_all_stages
 
 
@@ -77,3 +78,11 @@ def test_a_product_of_rows_marked_by_their_greatest_element():
     a, b = (rng.normal(size=(3, 3)).astype(np.float32) for _ in range(2))
     for got, want in zip(jitney.jit(f)(a, b), f(a, b), strict=True):
         np.testing.assert_allclose(got, want, 1e-5, 1e-5)
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_programs_of_complex_numbers_can_be_checked(size, monkeypatch):
+    """The check of whole programs (JITNEY_CHECK=2) sees pairs of numbers on both sides."""
+    monkeypatch.setattr(debug, "check_level", lambda: 2)
+    z = np.full(size, 1 + 2j, np.complex64)
+    np.testing.assert_allclose(jitney.jit(lambda z: 1j * z * z + size)(z), 1j * z * z + size)

@@ -32,12 +32,18 @@ def check_program(graph, executable) -> None:
     arrays = [_native.array_from_numpy(x, _native.ShapedArray(x.shape, x.dtype)) for x in inputs]
     got = [np.asarray(x) for x in executable.program.execute(arrays)]
     for i, (a, b) in enumerate(zip(got, want, strict=True)):
-        a, b = (np.asarray(v).reshape(-1).astype(np.float64) for v in (a, b))
+        a, b = _numbers(a), _numbers(b)
         if not np.allclose(a, b, rtol=2e-2, atol=1e-2, equal_nan=True):
             raise AssertionError(
                 f"{graph.name}: machine code and graph disagree in output {i}; set JITNEY_DUMP to "
                 "a folder to see every stage"
             )
+
+
+def _numbers(values) -> np.ndarray:
+    """All numbers in a row, in float64; a complex one is two, as in graphs."""
+    flat = np.ascontiguousarray(values).reshape(-1)
+    return (flat.view(flat.real.dtype) if flat.dtype.kind == "c" else flat).astype(np.float64)
 
 
 def _random(rng, node):
