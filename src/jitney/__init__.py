@@ -52,10 +52,11 @@ from jitney.base.config import config, make_user_context
 from jitney.base.dtypes import float0
 from jitney.base.version import __version__
 from jitney.core.trace import ensure_compile_time_eval
+from jitney.numpy.dynamic_slices import ds
 from jitney.placement.mesh import make_mesh, set_mesh
 from jitney.placement.partition_spec import P
 from jitney.placement.shardings import NamedSharding
-from jitney.unsupported_names import Ref, ad, ds, empty_ref, free_ref, freeze, new_ref, smap
+from jitney.unsupported_names import Ref, ad, empty_ref, free_ref, freeze, new_ref, smap
 
 from jitney import wiring as _wiring  # isort: skip  (fills the slots; needs everything above)
 

@@ -11,9 +11,7 @@ empty_ref = unsupported_function("jax.empty_ref", _REFS)
 free_ref = unsupported_function("jax.free_ref", _REFS)
 freeze = unsupported_function("jax.freeze", _REFS)
 ad = UnsupportedValue("jax.ad", f"it steers derivatives with respect to references; {_REFS}")
-ds = unsupported_function(
-    "jax.ds", "it is an index into references; write jax.lax.dynamic_slice_in_dim(x, start, size).")
 smap = unsupported_function(
     "jax.smap", "use jax.shard_map with axis_names={axis_name}, in_specs and out_specs.")
 
-__all__ = ["Ref", "ad", "ds", "empty_ref", "free_ref", "freeze", "new_ref", "smap"]
+__all__ = ["Ref", "ad", "empty_ref", "free_ref", "freeze", "new_ref", "smap"]

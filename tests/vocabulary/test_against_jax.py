@@ -156,6 +156,18 @@ def test_custom_vmap():
     same(call)
 
 
+# --- slices ------------------------------------------------------------------------------------
+@pytest.mark.parametrize("start", [0, 4, 8, -1, -3, -25, 25])
+def test_slices_of_known_length(start):
+    x = np.arange(40.0, dtype=np.float32).reshape(10, 4)
+
+    def call(package):
+        api = module(package)
+        read = lambda x, i: (x[api.ds(i, 3)], x[2, api.ds(i, 2)], x[api.ds(i, 3), 1])
+        return api.jit(read)(x, start), read(api.numpy.asarray(x), start)
+    same(call)
+
+
 # --- checks ------------------------------------------------------------------------------------
 NAMES = list(checkify_cases.cases(jax, jax.lax, module("jax", "experimental.checkify")))
 

@@ -21,6 +21,7 @@ from jitney.core.trace import Tracer
 from jitney.lax.out_sharding import check_out_sharding
 from jitney.lax.shape import shape_of
 from jitney.numpy import arithmetic, ufuncs
+from jitney.numpy.dynamic_slices import holds_slice, plain_index
 from jitney.numpy.index_parsing import Parsed, is_array_entry, parse
 from jitney.numpy.index_plan import make_indexer
 from jitney.numpy.indexing import (
@@ -49,6 +50,8 @@ class IndexUpdateHelper:
         self.array = array
 
     def __getitem__(self, index: Any) -> IndexUpdateRef:
+        if holds_slice(index):
+            index = plain_index(self.array, index)
         return IndexUpdateRef(self.array, index)
 
     def __repr__(self):

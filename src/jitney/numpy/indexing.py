@@ -22,6 +22,7 @@ from jitney.core.avals import Array, get_aval, to_array
 from jitney.core.trace import Tracer
 from jitney.lax.shape import shape_of
 from jitney.lax.slicing import wrap_negative
+from jitney.numpy.dynamic_slices import holds_slice, sliced
 from jitney.numpy.index_parsing import (
     Box,
     Parsed,
@@ -344,7 +345,7 @@ def _read_mask(x: Array, mask: Any):
 def getitem(x, idx):
     """`x[idx]` for arrays and tracers."""
     if type(x) is not Array or _current_trace() is not None:
-        return rewriting_take(x, idx)
+        return getitem(*sliced(x, idx)) if holds_slice(idx) else rewriting_take(x, idx)
     kind = type(idx)
     if kind is int:
         return _jitted_ints(x, idx)
@@ -361,7 +362,7 @@ def getitem(x, idx):
             return _jitted_box(pattern, x, *starts)
     elif is_concrete_mask(idx) and not dtypes.is_extended(x.dtype):
         return _read_mask(x, idx)
-    return read_eagerly(x, idx)
+    return getitem(*sliced(x, idx)) if holds_slice(idx) else read_eagerly(x, idx)
 
 
 def read_eagerly(x, idx, mode=None, fill_value=None, unique_indices: bool = False,

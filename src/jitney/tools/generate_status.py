@@ -28,6 +28,8 @@ ROWS = (
     ("rematerialisation", "checkpoint"),
     ("batching", "vmap custom_batching.custom_vmap"),
     ("Python called from programs", "pure_callback debug.print debug.callback"),
+    ("checks in programs", "experimental.checkify.checkify experimental.checkify.check"),
+    ("segments, images, profiles", "ops.segment_sum image.resize profiler.trace"),
     ("linear algebra", "numpy.linalg lax.linalg scipy.linalg"),
     ("Fourier transforms", "numpy.fft lax.fft scipy.fft"),
     ("special functions, statistics", "scipy.special scipy.stats"),
