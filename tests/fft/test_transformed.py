@@ -155,6 +155,13 @@ def test_stablehlo_text():
     assert "type = IRFFT, length = [4, 10]" in text
 
 
+def test_batches_stay_where_they_are():
+    mesh = jax.make_mesh((1,), ("a",))
+    x = jax.device_put(real(4, 6), jax.NamedSharding(mesh, jax.P("a", None)))
+    for f in (jnp.fft.fft, jnp.fft.rfft, jnp.fft.irfft):
+        assert jax.jit(f)(x).sharding.spec == jax.P("a", None)
+
+
 def test_disabled_jit_and_shape_evaluation():
     x = real(3, 6)
     with jax.disable_jit():

@@ -154,7 +154,8 @@ _ENTRY_RULES: dict[str, Callable] = {
     **{f"reduce_{k}": _without("axes") for k in ("sum", "max", "min", "prod", "and", "or", "xor")},
     "argmax": _without("axes"), "argmin": _without("axes"),
     **dict.fromkeys(("slice", "dynamic_slice", "pad", "rev", "dynamic_update_slice", "cumsum",
-                     "cumprod", "cummax", "cummin", "cumlogsumexp", "scatter", "scatter-add"),
+                     "cumprod", "cummax", "cummin", "cumlogsumexp", "scatter", "scatter-add",
+                     "fft"),
                     _same_extent),
 }
 _SAME_FOR_ALL = {"sort"}
