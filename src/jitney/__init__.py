@@ -46,6 +46,7 @@ from jitney.api.make_jaxpr import checking_leaks, eval_shape, make_jaxpr, named_
 from jitney.api.pmap import pmap
 from jitney.api.shapes import ShapeDtypeStruct, typeof
 from jitney.api.shard_map import shard_map
+from jitney.api.smap import smap
 from jitney.api.vmap import vmap
 from jitney.base import config as _config
 from jitney.base.config import config, make_user_context
@@ -56,7 +57,7 @@ from jitney.numpy.dynamic_slices import ds
 from jitney.placement.mesh import make_mesh, set_mesh
 from jitney.placement.partition_spec import P
 from jitney.placement.shardings import NamedSharding
-from jitney.unsupported_names import Ref, ad, empty_ref, free_ref, freeze, new_ref, smap
+from jitney.unsupported_names import Ref, ad, empty_ref, free_ref, freeze, new_ref
 
 from jitney import wiring as _wiring  # isort: skip  (fills the slots; needs everything above)
 

@@ -11,7 +11,5 @@ empty_ref = unsupported_function("jax.empty_ref", _REFS)
 free_ref = unsupported_function("jax.free_ref", _REFS)
 freeze = unsupported_function("jax.freeze", _REFS)
 ad = UnsupportedValue("jax.ad", f"it steers derivatives with respect to references; {_REFS}")
-smap = unsupported_function(
-    "jax.smap", "use jax.shard_map with axis_names={axis_name}, in_specs and out_specs.")
 
-__all__ = ["Ref", "ad", "empty_ref", "free_ref", "freeze", "new_ref", "smap"]
+__all__ = ["Ref", "ad", "empty_ref", "free_ref", "freeze", "new_ref"]
