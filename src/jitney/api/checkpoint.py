@@ -31,7 +31,7 @@ def checkpoint(fun: Callable, *, prevent_cse: bool | Sequence[bool] = True,
     """`fun`, computed again in the backward pass instead of keeping its intermediate results.
 
     >>> grad(checkpoint(lambda x: jnp.sin(jnp.sin(x))))(1.0)
-    Array(0.3600332, dtype=float32, weak_type=True)
+    Array(0.36003947, dtype=float32, weak_type=True)
     """
     if concrete is not _DEPRECATED:
         raise NotImplementedError("The concrete option to jax.checkpoint / jax.remat was removed; "

@@ -16,11 +16,13 @@ from jitney.core.avals import get_aval
 from jitney.core.jaxpr import JaxprEqn
 from jitney.lax.scatter import window_sizes
 
-# Operations that only move or choose values: a NaN that comes out was there before.
+# Operations that only move or choose values, or round them: a NaN that comes out was there before.
 MOVING = frozenset("""
+    abs ceil clamp complex conj floor imag max min neg nextafter real reduce_max reduce_min
+    reduce_window_max reduce_window_min round scatter-max scatter-min sign square
     all_gather all_to_all argsort bitcast_convert_type broadcast_in_dim concatenate
     convert_element_type copy device_put dynamic_slice dynamic_update_slice empty expand_dims full
-    gather iota name optimization_barrier pad ppermute reduce_precision reshape rev
+    gather iota name optimization_barrier ppermute reduce_precision reshape rev
     scatter select_n sharding_constraint slice sort split squeeze stack stop_gradient tile top_k
     transpose unstack debug_callback debug_print pure_callback io_callback
 """.split())
