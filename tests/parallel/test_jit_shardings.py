@@ -140,3 +140,20 @@ def test_default_device():
     assert (x + other).device is jitney.devices()[5]
     with jitney.default_device("gpu"), pytest.raises((ValueError, RuntimeError)):
         jnp.sin(jnp.ones(3))
+
+
+@pytest.mark.parametrize("outer, inner", [(lambda f: f, lambda f: f), (jitney.jit, jitney.jit)])
+def test_examples_are_spread_over_a_named_axis(grid, outer, inner):
+    s = NamedSharding(grid, P("y"))
+
+    def double(a):
+        return inner(lambda b: lax.with_sharding_constraint(b * 2, s))(a)
+
+    spread = outer(jitney.vmap(double, spmd_axis_name="x"))(A)
+    np.testing.assert_array_equal(spread, A * 2)
+    assert spread.sharding.spec == P("x", "y")
+    columns = outer(jitney.vmap(double, 1, 1, spmd_axis_name=("x",)))(A)
+    assert columns.sharding.spec == P("y", "x")
+    np.testing.assert_array_equal(outer(jitney.vmap(double))(A), A * 2)
+    with pytest.raises(ValueError, match=r"\('y',\) cannot appear in with_sharding_constraint"):
+        outer(jitney.vmap(double, spmd_axis_name="y"))(A)

@@ -31,15 +31,12 @@ def vmap(fun: Callable, in_axes: Any = 0, out_axes: Any = 0, axis_name: Any = No
     >>> vmap(lambda x, y: x * y, in_axes=(0, None))(jnp.arange(3.), 2.0)
     Array([0., 2., 4.], dtype=float32)
 
-    `spmd_axis_name` (of a mesh) and `sum_match` are checked and have no effect: nothing here
-    depends on how a batch is spread over devices, and cotangents always have the primals' shapes.
+    `spmd_axis_name`, an axis of a mesh or a tuple of them, is where `with_sharding_constraint`
+    within `fun` spreads the examples; without it their axis is left unconstrained. `sum_match` is
+    checked and has no effect: cotangents always have the primals' shapes.
     """
     check_callable(fun)
-    try:
-        hash(spmd_axis_name)
-    except TypeError:
-        raise TypeError("vmap: spmd_axis_name takes a name or a tuple of names, not "
-                        f"{spmd_axis_name!r}") from None
+    mesh_axes = _mesh_axes(spmd_axis_name)
     if not isinstance(sum_match, (bool, int)):
         raise TypeError(f"vmap: sum_match takes True or False, not {sum_match!r}")
     if isinstance(in_axes, list):
@@ -48,9 +45,20 @@ def vmap(fun: Callable, in_axes: Any = 0, out_axes: Any = 0, axis_name: Any = No
 
     @functools.wraps(fun, assigned=_names_of(fun), updated=())
     def batched(*args: Any, **kwargs: Any) -> Any:
-        return _call(fun, args, kwargs, in_axes, out_axes, axis_name, axis_size, "vmap")
+        return _call(fun, args, kwargs, in_axes, out_axes, axis_name, axis_size, "vmap", mesh_axes)
 
     return batched
+
+
+def _mesh_axes(names: Any) -> tuple:
+    if names is None:
+        return ()
+    try:
+        hash(names)
+    except TypeError:
+        raise TypeError("vmap: spmd_axis_name takes a name or a tuple of names, not "
+                        f"{names!r}") from None
+    return names if isinstance(names, tuple) else (names,)
 
 
 def _names_of(fun: Callable) -> tuple:
@@ -70,7 +78,7 @@ def _check_in_axes(in_axes: Any) -> None:
 
 
 def _call(fun: Callable, args: tuple, kwargs: dict, in_axes: Any, out_axes: Any, axis_name: Any,
-          axis_size: int | None, what: str) -> Any:
+          axis_size: int | None, what: str, mesh_axes: tuple = ()) -> Any:
     if isinstance(in_axes, tuple) and len(in_axes) != len(args):
         raise ValueError(
             f"{what} in_axes must be an int, None, or a tuple of entries corresponding to the "
@@ -93,7 +101,7 @@ def _call(fun: Callable, args: tuple, kwargs: dict, in_axes: Any, out_axes: Any,
                                 "valid JAX type")
         return outs
 
-    outs, out_dims = batch_flat(flat, leaves, dims, size, axis_name)
+    outs, out_dims = batch_flat(flat, leaves, dims, size, axis_name, mesh_axes)
     tree = out_tree[0]
     wanted = _axes_of(out_axes, tree.unflatten(list(range(len(outs)))), f"{what} out_axes")
     return tree.unflatten([_placed(x, d, axis, size, what)

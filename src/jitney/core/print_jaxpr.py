@@ -167,7 +167,7 @@ def _value_doc(value: Any, context: _Context) -> Any:
         return value.__name__
     if hasattr(value, "names_for_print"):
         return value.names_for_print()
-    return str(value)
+    return "frozenset({})" if value == frozenset() else str(value)
 
 
 # --- jaxprs that occur several times ---------------------------------------------------------

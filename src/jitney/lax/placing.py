@@ -16,6 +16,7 @@ from jitney.placement.partition_spec import UNCONSTRAINED, PartitionSpec
 from jitney.placement.shardings import NamedSharding, Sharding, as_sharding
 from jitney.transforms.jvp import define_linear
 from jitney.transforms.vmap import define_batch
+from jitney.transforms.vmap_table import ambient
 
 sharding_constraint_p = Primitive("sharding_constraint")
 device_put_p = Primitive("device_put", multiple_results=True)
@@ -68,20 +69,35 @@ define_linear(sharding_constraint_p,
               lambda ct, x, **params: [sharding_constraint_p.bind(ct, **params)])
 
 
-def batched_sharding(sharding: Any, dim: int) -> Any:
-    """The sharding of whole batches, whose dimension `dim` is not split."""
+def batched_sharding(sharding: Any, dim: int, entry: Any = None) -> Any:
+    """The sharding of whole batches, whose dimension `dim` is split as `entry` says."""
     if not isinstance(sharding, NamedSharding):
         return sharding
     entries = list(sharding.spec)
-    if dim < len(entries):
-        entries.insert(dim, None)
+    if dim < len(entries) or entry is not None:
+        entries += [None] * (dim - len(entries))
+        entries.insert(dim, entry)
     return NamedSharding(sharding.mesh, PartitionSpec(*entries))
 
 
 def _constraint_batch(args, dims, *, sharding, unconstrained_dims, **params):
-    free = frozenset(i + (i >= dims[0]) for i in unconstrained_dims)
-    return sharding_constraint_p.bind(args[0], sharding=batched_sharding(sharding, dims[0]),
-                                      unconstrained_dims=free, **params), dims[0]
+    """Examples are spread over the batch's own axes of the mesh, or wherever they are."""
+    (dim,), axes = dims, ambient.mesh_axes
+    free = frozenset(i + (i >= dim) for i in unconstrained_dims)
+    entry = UNCONSTRAINED if not axes else axes[0] if len(axes) == 1 else axes
+    if not axes:
+        free |= {dim}
+    elif isinstance(sharding, NamedSharding):
+        _check_not_taken(sharding.spec, axes)
+    return sharding_constraint_p.bind(args[0], sharding=batched_sharding(sharding, dim, entry),
+                                      unconstrained_dims=free, **params), dim
+
+
+def _check_not_taken(spec: PartitionSpec, axes: tuple) -> None:
+    taken = [n for entry in spec for n in (entry if isinstance(entry, tuple) else (entry,))]
+    if any(name in taken for name in axes):
+        raise ValueError(f"vmap spmd_axis_name {axes} cannot appear in with_sharding_constraint "
+                         f"spec, but got spec {spec}")
 
 
 define_batch(sharding_constraint_p, _constraint_batch)

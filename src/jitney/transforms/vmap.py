@@ -86,11 +86,12 @@ class BatchTracer(Tracer):
 class BatchTrace(Trace):
     """Applies every primitive to all examples at once, under `parent`."""
 
-    __slots__ = ("size", "axis_name")
+    __slots__ = ("size", "axis_name", "mesh_axes")
 
-    def __init__(self, parent: Trace | None, size: int, axis_name: Any = None):
+    def __init__(self, parent: Trace | None, size: int, axis_name: Any = None,
+                 mesh_axes: tuple = ()):
         super().__init__(parent)
-        self.size, self.axis_name = size, axis_name
+        self.size, self.axis_name, self.mesh_axes = size, axis_name, mesh_axes
 
     def split(self, x: Any) -> tuple[Any, int | None]:
         """(value, batch dimension or None)."""
@@ -132,12 +133,14 @@ class BatchTrace(Trace):
         return self.join(out, out_dims)
 
     def _run_rule(self, rule: Callable, values: list, dims: list, params: dict) -> Any:
-        before, outer = _swap_trace(self.parent), (ambient.axis_name, ambient.size)
+        before = _swap_trace(self.parent)
+        outer = (ambient.axis_name, ambient.size, ambient.mesh_axes)
         ambient.axis_name, ambient.size = self.axis_name, self.size
+        ambient.mesh_axes = self.mesh_axes
         try:
             return rule(values, dims, **params)
         finally:
-            ambient.axis_name, ambient.size = outer
+            ambient.axis_name, ambient.size, ambient.mesh_axes = outer
             _swap_trace(before)
 
     def _collective(self, primitive: Primitive, params: dict) -> Callable | None:
@@ -158,13 +161,13 @@ class BatchTrace(Trace):
 
     def process_custom_jvp_call(self, fun: Callable, rule: Any, args: list) -> list:
         values, dims = self._split_all(args)
-        batch = _Batch(self.size, self.axis_name)
+        batch = _Batch(self.size, self.axis_name, self.mesh_axes)
         return self._custom(custom_rules.apply_custom_jvp, batch.front(fun, dims),
                             _BatchedJvpRule(rule, batch, dims), values, dims)
 
     def process_custom_vjp_call(self, fun: Callable, rule: Any, args: list) -> list:
         values, dims = self._split_all(args)
-        batch = _Batch(self.size, self.axis_name)
+        batch = _Batch(self.size, self.axis_name, self.mesh_axes)
         return self._custom(custom_rules.apply_custom_vjp, batch.front(fun, dims),
                             _BatchedVjpRule(rule, batch, dims, [get_aval(x) for x in args]),
                             values, dims)
@@ -186,14 +189,14 @@ class BatchTrace(Trace):
 
 
 class _Batch:
-    """Size and name of a batch: runs functions on whole batches, under the current trace."""
+    """Size and names of a batch: runs functions on whole batches, under the current trace."""
 
-    def __init__(self, size: int, axis_name: Any):
-        self.size, self.axis_name = size, axis_name
+    def __init__(self, size: int, axis_name: Any, mesh_axes: tuple = ()):
+        self.size, self.axis_name, self.mesh_axes = size, axis_name, mesh_axes
 
     def run(self, fun: Callable, values: Sequence, dims: Sequence) -> tuple[list, list]:
         """(results, batch dimensions) of `fun(*examples) -> list`."""
-        trace = BatchTrace(_native.current_trace(), self.size, self.axis_name)
+        trace = BatchTrace(_native.current_trace(), self.size, self.axis_name, self.mesh_axes)
         ins = [trace.join(x, d) for x, d in zip(values, dims, strict=True)]
         named_axis = extend_axis_environment((self.axis_name, self.size)) \
             if self.axis_name is not None else contextlib.nullcontext()
@@ -309,9 +312,12 @@ def _example(aval: ShapedArray, dim: int | None) -> ShapedArray:
 
 
 def batch_flat(fun: Callable, values: Sequence, dims: Sequence, size: int,
-               axis_name: Any = None) -> tuple[list, list]:
-    """(results, batch dimensions) of `fun(*examples) -> list` on whole batches."""
-    return _Batch(size, axis_name).run(fun, values, dims)
+               axis_name: Any = None, mesh_axes: tuple = ()) -> tuple[list, list]:
+    """(results, batch dimensions) of `fun(*examples) -> list` on whole batches.
+
+    `mesh_axes`: axes of a mesh over which constraints of sharding within spread the examples.
+    """
+    return _Batch(size, axis_name, mesh_axes).run(fun, values, dims)
 
 
 _batched: weakref.WeakKeyDictionary[ClosedJaxpr, dict] = weakref.WeakKeyDictionary()
@@ -337,7 +343,7 @@ def batch_jaxpr(closed: ClosedJaxpr, axis_size: int, in_batched: Sequence[bool],
 
 
 def _batch_at(closed: ClosedJaxpr, size: int, dims: tuple, forced: tuple | None) -> tuple:
-    key = (size, dims, forced, ambient.axis_name)
+    key = (size, dims, forced, ambient.axis_name, ambient.mesh_axes)
     memo = _batched.setdefault(closed, {})
     found = memo.get(key)
     if found is None:
@@ -346,12 +352,13 @@ def _batch_at(closed: ClosedJaxpr, size: int, dims: tuple, forced: tuple | None)
 
 
 def _batch_program(closed: ClosedJaxpr, size: int, dims: tuple, forced: tuple | None,
-                   axis_name: Any) -> tuple:
+                   axis_name: Any, mesh_axes: tuple) -> tuple:
     out_dims: list = []
 
     def run(*ins):
         outs, found = batch_flat(
-            lambda *xs: eval_jaxpr(closed.jaxpr, closed.consts, *xs), ins, dims, size, axis_name)
+            lambda *xs: eval_jaxpr(closed.jaxpr, closed.consts, *xs), ins, dims, size, axis_name,
+            mesh_axes)
         if forced is not None:
             outs = [at_front(x, d, size) if d is not None or f else x
                     for x, d, f in zip(outs, found, forced)]

@@ -52,6 +52,7 @@ class _Ambient(threading.local):
 
     axis_name: Any = None
     size: int = 0
+    mesh_axes: tuple = ()  # over which the examples are spread (`spmd_axis_name`)
 
 
 ambient = _Ambient()
