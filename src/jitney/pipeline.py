@@ -60,9 +60,11 @@ def compile_graph(graph, table, out_avals, donated=None, times=None) -> Executab
     codes = _compile_kernels(steps, target)
     times["code"] = clock() - begin
     begin = clock()
-    program, reports = _assemble(graph, out_avals, plan, steps, codes)
+    recipe, reports = _assemble(graph, out_avals, plan, steps, codes)
+    program = _native.Program(*recipe)
     times["assemble"] = clock() - begin
     executable = Executable(graph, program, reports, plan, target, times, steps)
+    executable.recipe = recipe
     executable.texts = {
         "llvm": functools.partial(llvm_text, executable),
         "asm": functools.partial(assembly_text, executable),
@@ -170,12 +172,13 @@ class _SlotTable:
 
 
 def _assemble(graph, out_avals, plan, steps, codes):
+    """(arguments of `_native.Program`, reports)."""
     table = _SlotTable(plan)
     native, reports, total = [], [], 0.0
     for step in steps:
         native.append(_native_step(table, step, codes, reports))
         total += step.cost
-    program = _native.Program(
+    recipe = (
         _outputs(out_avals, plan),
         len(graph.inputs),
         tuple(table.slots),
@@ -185,7 +188,7 @@ def _assemble(graph, out_avals, plan, steps, codes):
         int(total),
         graph.name,
     )
-    return program, reports
+    return recipe, reports
 
 
 def _native_step(table, step, codes, reports):

@@ -17,6 +17,7 @@ from jitney.core import avals
 from jitney.core.dce import dce_jaxpr, prune_constants
 from jitney.core.jaxpr import ClosedJaxpr, Jaxpr
 from jitney.core.reference_program import compile_reference
+from jitney.runtime.saved_program import key_of_program, load_program, save_program
 
 _MISSING = object()
 _compiler: Any = _MISSING
@@ -62,10 +63,15 @@ class Runnable:
 
 def backend_name() -> str:
     """`compiler`, or `reference` (JITNEY_BACKEND=reference, or no compiler present)."""
+    wanted = _wanted_backend()
+    return "reference" if wanted == "reference" or _load_compiler() is None else "compiler"
+
+
+def _wanted_backend() -> str:
     wanted = os.environ.get("JITNEY_BACKEND", "")
     if wanted not in ("", "compiler", "reference"):
         raise ValueError(f"JITNEY_BACKEND={wanted!r}: compiler or reference")
-    return "reference" if wanted == "reference" or _load_compiler() is None else "compiler"
+    return wanted
 
 
 def compile_closed(closed: ClosedJaxpr, name: str, donated: tuple[bool, ...]) -> Any:
@@ -74,9 +80,22 @@ def compile_closed(closed: ClosedJaxpr, name: str, donated: tuple[bool, ...]) ->
         debug.log("jaxpr", f"{name}\n{closed}", name)
     if config.log_compiles.value:
         debug.log_always("compile", f"compiling {name} for {closed.in_avals}")
+    key = None if _wanted_backend() == "reference" else key_of_program(closed, name, donated)
+    if key is not None:
+        saved = load_program(key, closed, name, lambda: _compile(closed, name, donated))
+        if saved is not None:
+            return saved
     if backend_name() == "reference":
         debug.count("compiles")                     # the compiler counts its own
         return compile_reference(closed, name=name, donated=donated)
+    executable = _compile(closed, name, donated)
+    if key is not None:
+        save_program(key, executable)
+    executable.recipe = ()
+    return executable
+
+
+def _compile(closed: ClosedJaxpr, name: str, donated: tuple[bool, ...]) -> Any:
     try:
         return _load_compiler()(closed, name=name, donated=donated)
     except NotImplementedError as error:

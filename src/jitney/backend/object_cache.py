@@ -28,30 +28,36 @@ FORMAT = b"jitney-blob-2\n"
 DEFAULT_BYTES = 512 << 20
 MAX_COMPILERS = 8
 MAX_REGIONS = 16384
+GENERATOR = ("codegen", "backend")
 
 _regions: OrderedDict[bytes, "Code"] = OrderedDict()  # programs keep theirs alive themselves
 _lock = threading.Lock()
 _numbers = itertools.count()
-counters = {"compiled": 0, "memory_hits": 0, "disk_hits": 0, "disk_errors": 0}
+counters = {"compiled": 0, "memory_hits": 0, "disk_hits": 0, "disk_errors": 0,
+            "programs_loaded": 0}  # fmt: skip
 
 
 @functools.cache
-def _generator_version() -> bytes:
-    """Stands for the code generator itself: its files' names, sizes and times of change. A version
-    number somebody forgets to raise would let old machine code pass for new."""
+def version_of(folders: tuple, files: tuple = ()) -> bytes:
+    """Stands for parts of the package and the native extension: their files' names, sizes and times
+    of change. A version number somebody forgets to raise would let old code pass for new."""
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     digest = hashlib.blake2b(digest_size=16)
-    for folder in ("codegen", "backend"):
+    paths = [os.path.join(package, name) for name in files]
+    for folder in folders:
         for path, _, names in sorted(os.walk(os.path.join(package, folder))):
-            for name in sorted(n for n in names if n.endswith(".py")):
-                info = os.stat(os.path.join(path, name))
-                digest.update(f"{name}|{info.st_size}|{info.st_mtime_ns}|".encode())
+            paths += [os.path.join(path, n) for n in sorted(names) if n.endswith(".py")]
+    if files:
+        paths.append(_native.__file__)
+    for path in paths:
+        info = os.stat(path)
+        digest.update(f"{path[len(package):]}|{info.st_size}|{info.st_mtime_ns}|".encode())
     return digest.digest()
 
 
 def key_of(text: str, target: CpuTarget, level: int = 2) -> bytes:
     """The content address of a kernel."""
-    digest = hashlib.blake2b(_generator_version(), digest_size=20)
+    digest = hashlib.blake2b(version_of(GENERATOR), digest_size=20)
     digest.update(f"{target.describe()}|{level}|".encode())
     digest.update(text.encode())
     return digest.digest()
@@ -130,7 +136,7 @@ def _compile_all(missing, target) -> dict[bytes, Code]:
         raise errors[0]
     for code, blob in results:
         _remember(code)
-        _to_disk(code.key, blob)
+        write_entry(code.key, blob)
     return {code.key: code for code, _ in results}
 
 
@@ -200,7 +206,18 @@ def _path(folder: str, key: bytes) -> str:
     return os.path.join(folder, name[:2], name)
 
 
-def _from_disk(key: bytes) -> Code | None:
+def find_code(key: bytes) -> Code | None:
+    """A kernel's code if this process or the disk has it."""
+    code = _regions.get(key)
+    if code is None:
+        code = _from_disk(key)
+        if code is not None:
+            _remember(code)
+    return code
+
+
+def read_entry(key: bytes) -> bytes | None:
+    """What is stored under a key; None if there is nothing, or nothing that is whole."""
     folder = cache_folder()
     if folder is None:
         return None
@@ -217,6 +234,13 @@ def _from_disk(key: bytes) -> Code | None:
         counters["disk_errors"] += 1
         _quietly(os.unlink, path)
         return None
+    return body
+
+
+def _from_disk(key: bytes) -> Code | None:
+    body = read_entry(key)
+    if body is None:
+        return None
     offset, blob = int.from_bytes(body[:8], "little"), body[8:]
     if offset >= len(blob):
         return None
@@ -228,7 +252,7 @@ def _checksum(key: bytes, body: bytes) -> bytes:
     return hashlib.blake2b(body, digest_size=16, key=key).digest()
 
 
-def _to_disk(key: bytes, body: bytes) -> None:
+def write_entry(key: bytes, body: bytes) -> None:
     """Stores an entry; a full disk or a read-only folder only costs the next process a compile."""
     folder = cache_folder()
     if folder is None:

@@ -43,6 +43,11 @@ def bind_library() -> None:
         _bound = True
 
 
+def is_bound() -> bool:
+    """Whether this process has planned a step that needs the library."""
+    return _bound
+
+
 def _capsules(name: str) -> dict[str, Any]:
     """SciPy's table of C functions, without importing the rest of scipy.linalg (0.3 s)."""
     full = f"scipy.linalg.{name}"

@@ -67,6 +67,7 @@ class Executable:
         self.target = target
         self.times = times
         self.steps = steps
+        self.recipe: tuple = ()  # what the program was made of
         self.texts: dict = {}
 
     def call(self, arrays):

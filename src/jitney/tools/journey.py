@@ -8,7 +8,7 @@ the same facts as data. The compiler itself is not changed by being looked at.
 import time
 from dataclasses import dataclass, field
 
-from jitney import pipeline
+from jitney import _native, pipeline
 from jitney._native import Array, tree_leaves
 from jitney.api.jit import jit
 from jitney.base import source
@@ -182,7 +182,8 @@ def single_step(executable, step):
     """A program of one of the steps, on the same memory plan."""
     codes = {id(r.step): r.code for r in executable.reports if r.code is not None}
     avals = tuple(executable.closed.out_avals)
-    return pipeline._assemble(executable.graph, avals, executable.plan, [step], codes)[0]
+    recipe, _ = pipeline._assemble(executable.graph, avals, executable.plan, [step], codes)
+    return _native.Program(*recipe)
 
 
 # ---------------------------------------------------------------------- text
