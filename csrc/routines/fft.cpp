@@ -124,7 +124,8 @@ void or_nan(T* out, int64_t count, F f) {
 template <class T>
 class Turns {
  public:
-  explicit Turns(size_t n) : table_(n) {}
+  explicit Turns(size_t n) : n_(static_cast<int64_t>(n)), table_(n) {}
+  bool has(int64_t k) const { return k < n_; }
   cmplx<T> of(int64_t k, bool conjugated) const {  // 0 <= k < n
     cmplx<T> turn = table_[static_cast<size_t>(k)];
     if (conjugated) turn.i = -turn.i;
@@ -132,6 +133,7 @@ class Turns {
   }
 
  private:
+  int64_t n_;
   pocket::sincos_2pibyn<T> table_;
 };
 
@@ -164,7 +166,8 @@ struct Complex {
   static cmplx<V> turns(const Task<T>& task, int64_t k, int64_t first) {
     T re[kLanes<T>], im[kLanes<T>];
     for (int64_t c = 0; c < kLanes<T>; ++c) {
-      C one = task.turns->of(k * (first + c), task.forward);
+      int64_t at = k * (first + c);  // lanes beyond the last transform may lie outside the list
+      C one = task.turns->of(task.turns->has(at) ? at : 0, task.forward);
       re[c] = one.r;
       im[c] = one.i;
     }

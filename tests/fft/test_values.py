@@ -86,7 +86,8 @@ def test_blocks_of_columns(shape):
     close(jnp.fft.ifft(x, axis=0), np.fft.ifft(x, axis=0))
 
 
-@pytest.mark.parametrize("n", (2**15, 2**18, 2 * 3**9, 4 * 3**9, 2**16 + 2, 98_000, 65_537))
+@pytest.mark.parametrize("n", (2**15, 2**18, 2 * 3**9, 4 * 3**9, 2**16 + 2, 98_000, 65_537,
+                               2 * 225**2))                # parts that do not fill the lanes
 def test_long_transforms(n):
     """In two parts where n has small factors, in one where it has not."""
     x, y = real(n), complex_(2, n)
