@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from jitney import numpy as jnp
+from jitney.api.jit import jit
 from jitney.base import dtypes
 from jitney.base.pytree import register_pytree_node_class
 from jitney.core.trace import Tracer
@@ -103,14 +104,17 @@ class RegularGridInterpolator:
         """Values [..., *values.shape[n:]] at points xi [..., n] (or n arrays [...])."""
         method = _check_method(self.method if method is None else method)
         xi, shape = self._points(xi)
+        return _values_at(self, xi, method).reshape(shape + self.values.shape[len(self.grid):])
+
+    def _at(self, xi: Any, method: str) -> Any:
+        """Values [count, …] at points [n, count]."""
         cells, outside, invalid = self._cells(xi)
         combine = self._linear if method == "linear" else self._nearest
         result = combine(cells)
         tail = (1,) * (self.values.ndim - len(self.grid))
         if self.fill_value is not None:
             result = jnp.where(outside.reshape(-1, *tail), self.fill_value, result)
-        result = jnp.where(invalid.reshape(-1, *tail), jnp.nan, result)
-        return result.reshape(shape + self.values.shape[len(self.grid):])
+        return jnp.where(invalid.reshape(-1, *tail), jnp.nan, result)
 
     def _points(self, xi: Any) -> tuple[Any, tuple[int, ...]]:
         """(points [n, count], the shape that count stands for)."""
@@ -163,6 +167,11 @@ class RegularGridInterpolator:
         index = tuple(jnp.where(place <= 0.5, low, jnp.minimum(low + 1, size - 1))
                       for (low, place), size in zip(cells, self.values.shape, strict=False))
         return self.values[index]
+
+
+@jit(static_argnames=("method",))
+def _values_at(table, xi, method):
+    return table._at(xi, method)
 
 
 __all__ = ["RegularGridInterpolator"]
