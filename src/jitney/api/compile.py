@@ -13,13 +13,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from jitney.base import config, debug
+from jitney.base.lazy import lazy_module
 from jitney.core import avals
 from jitney.core.dce import dce_jaxpr, prune_constants
 from jitney.core.jaxpr import ClosedJaxpr, Jaxpr
 from jitney.core.reference_program import compile_reference
-from jitney.runtime.saved_program import key_of_program, load_program, save_program
 
 _MISSING = object()
+saved_program: Any = lazy_module("jitney.runtime.saved_program")
 _compiler: Any = _MISSING
 
 
@@ -80,9 +81,12 @@ def compile_closed(closed: ClosedJaxpr, name: str, donated: tuple[bool, ...]) ->
         debug.log("jaxpr", f"{name}\n{closed}", name)
     if config.log_compiles.value:
         debug.log_always("compile", f"compiling {name} for {closed.in_avals}")
-    key = None if _wanted_backend() == "reference" else key_of_program(closed, name, donated)
+    key = None
+    if _wanted_backend() != "reference":
+        key = saved_program.key_of_program(closed, name, donated)
     if key is not None:
-        saved = load_program(key, closed, name, lambda: _compile(closed, name, donated))
+        saved = saved_program.load_program(
+            key, closed, name, lambda: _compile(closed, name, donated))
         if saved is not None:
             return saved
     if backend_name() == "reference":
@@ -90,7 +94,7 @@ def compile_closed(closed: ClosedJaxpr, name: str, donated: tuple[bool, ...]) ->
         return compile_reference(closed, name=name, donated=donated)
     executable = _compile(closed, name, donated)
     if key is not None:
-        save_program(key, executable)
+        saved_program.save_program(key, executable)
     executable.recipe = ()
     return executable
 
