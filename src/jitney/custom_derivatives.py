@@ -13,8 +13,8 @@ from jitney.base.unsupported import UnsupportedValue
 from jitney.core.calls import custom_jvp_call_p, custom_vjp_call_p
 
 remat_opt_p = UnsupportedValue(
-    "jax.custom_derivatives.remat_opt_p", "custom_vjp has no optimize_remat here; jax.checkpoint "
-    "with a policy says what is kept.")
+    "jax.custom_derivatives.remat_opt_p", "custom_vjp's optimize_remat=True needs no primitive of "
+    "its own here: what nobody needs of the rule's first half is dropped in any case.")
 
 __all__ = [
     "CustomVJPPrimal", "SymbolicZero", "closure_convert", "custom_gradient", "custom_jvp",
