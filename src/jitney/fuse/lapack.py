@@ -48,15 +48,29 @@ def is_bound() -> bool:
     return _bound
 
 
+def library_stamp() -> str:
+    """Stands for the library's version: plans hold the workspaces that this version asks for."""
+    try:
+        path = _path_of("cython_lapack")
+    except (StopIteration, AssertionError):
+        return ""
+    info = os.stat(path)
+    return f"{path}|{info.st_size}|{info.st_mtime_ns}"
+
+
+def _path_of(name: str) -> str:
+    spec = importlib.util.find_spec("scipy")
+    assert spec is not None and spec.submodule_search_locations is not None
+    folder = os.path.join(list(spec.submodule_search_locations)[0], "linalg")
+    suffixes = importlib.machinery.EXTENSION_SUFFIXES
+    return next(p for s in suffixes for p in glob.glob(os.path.join(folder, name + s)))
+
+
 def _capsules(name: str) -> dict[str, Any]:
     """SciPy's table of C functions, without importing the rest of scipy.linalg (0.3 s)."""
     full = f"scipy.linalg.{name}"
     try:
-        spec = importlib.util.find_spec("scipy")
-        assert spec is not None and spec.submodule_search_locations is not None
-        folder = os.path.join(list(spec.submodule_search_locations)[0], "linalg")
-        suffixes = importlib.machinery.EXTENSION_SUFFIXES
-        path = next(p for s in suffixes for p in glob.glob(os.path.join(folder, name + s)))
+        path = _path_of(name)
         loader = importlib.machinery.ExtensionFileLoader(full, path)
         module: Any = importlib.util.module_from_spec(
             importlib.util.spec_from_loader(full, loader)  # type: ignore[arg-type]

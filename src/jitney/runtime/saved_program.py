@@ -84,11 +84,13 @@ def load_program(key: bytes, closed: Any, name: str, compile_again: Any) -> Any:
     body = object_cache.read_entry(key)
     if body is None:
         return None
-    needs_lapack, kernels, results, inputs, slots, workspace, steps, total = marshal.loads(body)
+    library, kernels, results, inputs, slots, workspace, steps, total = marshal.loads(body)
+    if library and library != lapack.library_stamp():
+        return None
     codes = [object_cache.find_code(k) for k in kernels]
     if any(code is None for code in codes):
         return None
-    if needs_lapack:
+    if library:
         lapack.bind_library()
     outputs = tuple([(aval, *how) for aval, how in zip(closed.out_avals, results, strict=True)])
     native = tuple([_loaded(step, codes) for step in steps])
@@ -107,13 +109,20 @@ def save_program(key: bytes, executable: Any) -> None:
     outputs, inputs, slots, workspace, steps, constants, total, _ = recipe
     kernels: dict[bytes, int] = {}
     saved = [_saved(step, kernels) for step in steps]
-    if constants or None in saved:
+    library = _library_used()
+    if constants or None in saved or library is None:
         return
     results = tuple([tuple(how) for _, *how in outputs])
-    planner = sys.modules.get("jitney.fuse.lapack")
-    needs_lapack = planner is not None and planner.is_bound()
-    entry = (needs_lapack, tuple(kernels), results, inputs, slots, workspace, tuple(saved), total)
+    entry = (library, tuple(kernels), results, inputs, slots, workspace, tuple(saved), total)
     object_cache.write_entry(key, marshal.dumps(entry, 2))
+
+
+def _library_used() -> str | None:
+    """The linear algebra library that steps may call: "" none yet, None of unknown version."""
+    planner = sys.modules.get("jitney.fuse.lapack")
+    if planner is None or not planner.is_bound():
+        return ""
+    return planner.library_stamp() or None
 
 
 @functools.cache
