@@ -17,6 +17,7 @@ from .base import debug
 from .base.lazy import lazy_module
 from .fuse import contractions, fft, lapack, loops, routines  # noqa: F401  (register step makers)
 from .fuse.buffers import CopyStep, KernelStep, NativeStep, PythonStep
+from .fuse.order_items import order_items
 from .fuse.partition import partition_graph
 from .fuse.pieces import cut_pieces
 from .fuse.plan_buffers import plan_buffers
@@ -51,7 +52,7 @@ def compile_graph(graph, table, out_avals, donated=None, times=None) -> Executab
     log.show("graph", "10_graph.txt", lambda: str(graph))
     begin = clock()
     partition = partition_graph(graph, table, target, _contraction_planner(target))
-    items = partition.ordered_items()
+    items = order_items(partition.items)
     donated = tuple(donated) if donated is not None else (False,) * len(graph.inputs)
     plan = plan_buffers(partition, items, donated)
     times["fuse"] = clock() - begin

@@ -9,12 +9,13 @@ import jitney.numpy as jnp
 from jitney.backend.host import host_target
 from jitney.fuse import partition, reuse_kernel
 from jitney.fuse.buffers import KernelStep
+from jitney.fuse.order_items import order_items
 
 
 def account(graph, table):
     """Everything about the kernels of a graph, but for their order in memory."""
     found = partition.partition_graph(graph, table, host_target())
-    steps = [s for item in found.ordered_items() for s in item.steps if isinstance(s, KernelStep)]
+    steps = [s for item in order_items(found.items) for s in item.steps if isinstance(s, KernelStep)]
     return [(s.slotted.text, s.slotted.values, [b.id for b in s.buffers], s.writes, s.cost)
             for s in steps]
 

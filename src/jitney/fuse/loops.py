@@ -11,6 +11,7 @@ from ..ir.types import nbytes_of
 from .buffers import CopyStep, Item, View, whole
 from .in_place import is_whole_copy, merge_copies, readers_first, root_of, update_in_place
 from .lane_loop import build_lane_loop
+from .order_items import is_circular, order_items
 from .partition import Partition, heaviest, stored_operands
 from .plan_buffers import step_buffers
 from .register_loop import build_register_loop
@@ -64,7 +65,7 @@ def _nested(partition, body, input_views, captured_views):
         inner.aliases = partition.aliases
         inner.graph = separate_updates(inner, body.graph)
         inner.run()
-        if merge and inner.is_circular():
+        if merge and is_circular(inner.items):
             merge = False
             continue
         twice = inner.computed_twice(forced)
@@ -108,7 +109,7 @@ def _call_loop(partition, node, item: Item) -> None:
     if test is not None:
         tested = _nested(partition, test, [*consts, *state], tests)
         predicate = tested.output_buffers[0]
-        test_steps = _steps(tested.ordered_items())
+        test_steps = _steps(order_items(tested.items))
     reads, writes = _touched(test_steps + steps)
     if counter is not None:
         writes.add(counter.id)
@@ -137,7 +138,7 @@ def _turn(partition, inner, state):
     """The steps of one turn: the body, then copies of what could not be written in place."""
     aliases = partition.aliases
     pairs = [(v.buffer, new) for v, new in zip(state, inner.output_buffers, strict=True)]
-    items = readers_first(aliases, inner.ordered_items(), pairs)
+    items = readers_first(aliases, order_items(inner.items), pairs)
     steps, changing = _steps(items), []
     inputs = inner.graph.inputs[len(inner.graph.inputs) - len(state) :]
     for node, own, (old, new) in zip(inner.graph.outputs, inputs, pairs, strict=True):
@@ -173,7 +174,7 @@ def _call_branch(partition, node, item: Item) -> None:
     for body in bodies:
         own, rest = rest[: len(body.captured)], rest[len(body.captured) :]
         inner = _nested(partition, body, operands, own)
-        steps = merge_copies(partition.aliases, _steps(inner.ordered_items()), [])
+        steps = merge_copies(partition.aliases, _steps(order_items(inner.items)), [])
         filled = _touched(steps)[1]
         for new, view in zip(inner.output_buffers, results, strict=True):
             _deliver(partition, steps, filled, new, view)

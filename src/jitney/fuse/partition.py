@@ -28,6 +28,7 @@ from .build_kernel import KernelBuilder, NeedRows, finish_kernel, is_elementwise
 from .contract import contract_products
 from .kernel import Store, live_expressions, number_slots
 from .layout import product_strides
+from .order_items import is_circular
 from .reuse_kernel import Recorder, describe, remember, reuse
 from .schedule import schedule_kernel
 
@@ -418,55 +419,6 @@ class Partition:
         }
         item.add(KernelStep(number_slots(kernel, used), used, buffers, writes, cost))
 
-    # ------------------------------------------------------------------ order
-    def is_circular(self) -> bool:
-        """Whether two items wait for each other: one kernel for several outputs (rule 6) may need
-        an output of a second one that needs an output of the first."""
-        writer = {b: item for item in self.items for b in item.writes}
-        needs = {
-            id(item): {id(writer[b]) for b in item.reads if b in writer} - {id(item)}
-            for item in self.items
-        }
-        readers: dict[int, list[int]] = {}
-        for reader, needed in needs.items():
-            for i in needed:
-                readers.setdefault(i, []).append(reader)
-        missing = {i: len(needed) for i, needed in needs.items()}
-        free = [i for i, count in missing.items() if not count]
-        done = 0
-        while free:
-            done += 1
-            for reader in readers.get(free.pop(), ()):
-                missing[reader] -= 1
-                if not missing[reader]:
-                    free.append(reader)
-        return done < len(missing)
-
-    def ordered_items(self) -> list[Item]:
-        """Items so that every buffer is written before it is read."""
-        writer = {}
-        for item in self.items:
-            for b in item.writes:
-                writer[b] = item
-        order, state = [], {}
-        for root in self.items:
-            stack = [(root, iter(sorted(root.reads)))]
-            if id(root) in state:
-                continue
-            state[id(root)] = 1
-            while stack:
-                item, reads = stack[-1]
-                for b in reads:
-                    needed = writer.get(b)
-                    if needed is not None and needed is not item and id(needed) not in state:
-                        state[id(needed)] = 1
-                        stack.append((needed, iter(sorted(needed.reads))))
-                        break
-                else:
-                    order.append(item)
-                    stack.pop()
-        return order
-
 
 def _strip_reshape(partition, node, view):
     """A root that only reshapes: the loops run over the shape before."""
@@ -504,7 +456,7 @@ def partition_graph(graph: Graph, table, target: CpuTarget, plan_contraction=Non
     for turn in range(ROUNDS):
         partition = Partition(graph, table, target, forced, plan_contraction, None, merge)
         partition.run()
-        if merge and partition.is_circular():
+        if merge and is_circular(partition.items):
             merge = False
             continue
         twice = partition.computed_twice(forced)

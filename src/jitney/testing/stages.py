@@ -13,6 +13,7 @@ from ..base.pytree import tree_leaves
 from ..core.interpret import reference_of_closed
 from ..fuse.buffers import CopyStep, KernelStep
 from ..fuse.interpret import interpret_kernel
+from ..fuse.order_items import order_items
 from ..fuse.partition import partition_graph
 from ..graph.interpret import interpret
 from ..ir.types import DTYPE_OF_CODE, is_complex, is_key
@@ -106,7 +107,7 @@ def run_kernels(graph, table, inputs):
             memory[b.id] = np.asarray(graph.constants[b.index]).reshape(-1).copy()
         else:
             memory[b.id] = np.zeros(b.size, DTYPE_OF_CODE[b.code])
-    for item in partition.ordered_items():
+    for item in order_items(partition.items):
         for step in item.steps:
             if isinstance(step, KernelStep):
                 interpret_kernel(step.slotted, step.used, [memory[b.id] for b in step.buffers])

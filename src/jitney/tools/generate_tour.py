@@ -20,6 +20,7 @@ from jitney.backend.host import target_of_level
 from jitney.backend.llvm import assembly_of, compile_object
 from jitney.codegen.emit_kernel import emit_kernel
 from jitney.core.interpret import eval_reference
+from jitney.fuse.order_items import order_items
 from jitney.fuse.partition import partition_graph
 from jitney.fuse.plan_buffers import plan_buffers
 from jitney.graph.interpret import interpret
@@ -169,7 +170,7 @@ def write() -> str:
     traced = jitney.jit(selu).trace(x)
     graph, table = build_graph(traced.jaxpr, "selu")
     partition = partition_graph(graph, table, TARGET)
-    items = partition.ordered_items()
+    items = order_items(partition.items)
     plan = plan_buffers(partition, items, (False,))
     (step,) = [s for item in items for s in item.steps]
     ir = emit_kernel(step.slotted, step.used, TARGET)
