@@ -15,7 +15,8 @@ from jitney.fuse.order_items import order_items
 def account(graph, table):
     """Everything about the kernels of a graph, but for their order in memory."""
     found = partition.partition_graph(graph, table, host_target())
-    steps = [s for item in order_items(found.items) for s in item.steps if isinstance(s, KernelStep)]
+    items = order_items(found.items)
+    steps = [s for item in items for s in item.steps if isinstance(s, KernelStep)]
     return [(s.slotted.text, s.slotted.values, [b.id for b in s.buffers], s.writes, s.cost)
             for s in steps]
 
