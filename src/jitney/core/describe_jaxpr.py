@@ -8,6 +8,7 @@ Left out is what compiled code does not depend on: names, source lines, rules of
 from __future__ import annotations
 
 import enum
+import functools
 import marshal
 from typing import Any
 
@@ -25,7 +26,8 @@ _UNUSED = {
 }
 _GENERATORS = ("threefry2x32", "rbg", "unsafe_rbg")
 _NOTHING: frozenset = frozenset()
-_SIMPLE = frozenset((type(None), bool, int, float, complex, str, bytes))
+_NUMBERS = frozenset((bool, int, float, complex))
+_SIMPLE = _NUMBERS | {type(None), str, bytes}
 
 
 class _NoDescription(Exception):
@@ -55,75 +57,99 @@ def count_equations(jaxpr: Jaxpr, enough: int) -> int:
 
 
 class _Writer:
-    """Numbers variables and the programs met before, in order of appearance."""
+    """Numbers types, variables and programs in order of appearance.
+
+    Plain values and tuples stand for themselves (`marshal` tells their types apart); everything
+    else is a list that begins with what it is.
+    """
 
     def __init__(self):
         self.programs: dict[int, int] = {}
+        self.types: dict[int, int] = {}
 
-    def program(self, jaxpr: Jaxpr) -> tuple:
+    def type_of(self, aval: Any) -> Any:
+        """A number, with the account of the type where it is met first."""
+        number = self.types.get(id(aval))
+        if number is not None:
+            return number
+        self.types[id(aval)] = number = len(self.types)
+        shape, dtype = tuple(aval.shape), str(aval.dtype)
+        return ["type", number, type(aval).__name__, shape, dtype, aval.weak_type]
+
+    def program(self, jaxpr: Jaxpr) -> Any:
         number = self.programs.get(id(jaxpr))
         if number is not None:
-            return ("again", number)
+            return number
         self.programs[id(jaxpr)] = len(self.programs)
         if jaxpr.effects:
             raise _NoDescription
         names: dict[Any, int] = {}
         for var in (*jaxpr.constvars, *jaxpr.invars):
             names[var] = len(names)
-        inputs = tuple([_type(v.aval) for v in names])
-        lines = tuple([self.equation(eqn, names) for eqn in jaxpr.eqns])
-        return (len(jaxpr.constvars), inputs, lines, _atoms(jaxpr.outvars, names))
+        inputs = [self.type_of(v.aval) for v in names]
+        lines = [self.equation(eqn, names) for eqn in jaxpr.eqns]
+        return [len(jaxpr.constvars), inputs, lines, self.atoms(jaxpr.outvars, names)]
 
     def equation(self, eqn: Any, names: dict) -> tuple:
-        name = eqn.primitive.name
-        unused = _UNUSED.get(name, _NOTHING)
-        operands = _atoms(eqn.invars, names)
-        params = tuple([(k, self.value(v)) for k, v in sorted(eqn.params.items())
-                        if k not in unused])
+        operands = self.atoms(eqn.invars, names)
+        results = []
         for var in eqn.outvars:
             names[var] = len(names)
-        return (name, operands, params, tuple([_type(v.aval) for v in eqn.outvars]))
+            results.append(self.type_of(var.aval))
+        name, params = eqn.primitive.name, eqn.params
+        return (name, operands, self.params(name, params) if params else None, results)
+
+    def atoms(self, atoms: list, names: dict) -> list:
+        return [self.literal(a) if type(a) is Literal else names[a] for a in atoms]
+
+    def literal(self, literal: Literal) -> tuple:
+        return (_constant(literal.val), self.type_of(literal.aval))
+
+    def params(self, name: str, params: dict) -> list:
+        unused = _UNUSED.get(name, _NOTHING)
+        found: list[Any] = []
+        for key, value in params.items():
+            if key not in unused:
+                found.append(key)
+                found.append(value if type(value) in _SIMPLE else self.value(value))
+        return found
 
     def value(self, value: Any) -> Any:
         kind = type(value)
         if kind in _SIMPLE:
-            return (kind.__name__, value)
+            return value
         if isinstance(value, tuple):
             name = getattr(value, "name", None)
             if name in _GENERATORS and hasattr(value, "random_bits"):
-                return ("generator", name)              # functions, known by their name
-            return (kind.__name__, tuple([self.value(v) for v in value]))
+                return ["generator", name]              # functions, known by their name
+            items = tuple([self.value(v) for v in value])
+            return items if kind is tuple else [kind.__name__, items]
         if kind is list:
-            return ("list", tuple([self.value(v) for v in value]))
+            return ["list", [self.value(v) for v in value]]
         if kind is ClosedJaxpr:
-            consts = tuple([_constant(c) for c in value.consts])
-            return ("closed", self.program(value.jaxpr), consts)
+            consts = [_constant(c) for c in value.consts]
+            return ["closed", self.program(value.jaxpr), consts]
         if kind is Jaxpr:
-            return ("open", self.program(value))
+            return ["open", self.program(value)]
         if isinstance(value, enum.Enum):
-            return (kind.__name__, value.name)
+            return [kind.__name__, value.name]
         if isinstance(value, np.dtype):
-            return ("dtype", value.name)
+            return ["dtype", value.name]
         if isinstance(value, np.generic):
-            return ("scalar", *_constant(value))
+            return ["scalar", _constant(value)]
         raise _NoDescription
 
 
-def _type(aval: Any) -> tuple:
-    return (type(aval).__name__, tuple(aval.shape), str(aval.dtype), aval.weak_type)
-
-
-def _atoms(atoms: list, names: dict) -> tuple:
-    return tuple([
-        (_constant(a.val), _type(a.aval)) if type(a) is Literal else names[a] for a in atoms])
-
-
-def _constant(value: Any) -> tuple:
-    if isinstance(value, (bool, int, float, complex)):
-        return (type(value).__name__, value)
+def _constant(value: Any) -> Any:
+    if type(value) in _NUMBERS:
+        return value
     if not isinstance(value, (np.generic, np.ndarray)) or value.dtype.hasobject:
         raise _NoDescription
-    array = np.asarray(value)
-    if array.nbytes > _LARGEST_CONSTANT:
+    if value.nbytes > _LARGEST_CONSTANT:
         raise _NoDescription
-    return (array.dtype.name, array.shape, array.tobytes())
+    return (_name_of(value.dtype), value.shape, value.tobytes())
+
+
+@functools.cache
+def _name_of(dtype: np.dtype) -> str:
+    return dtype.name
