@@ -40,7 +40,7 @@ def store_dot(partition, node, view, item):
 def store_transpose(partition, node, view, item):
     """A transposed product is formed in its place."""
     product = node.args[0]
-    turned = product.op == "dot" and turning_order(product, partition.users_of(product))
+    turned = product.op == "dot" and turning_order(product, partition.graph.users_of(product))
     if not turned or partition.view_of(product) is not None:
         partition.emit_kernel([(node, view)], item)
         return

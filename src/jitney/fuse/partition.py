@@ -81,7 +81,6 @@ class Partition:
         self.computed: dict[int, set] = {}
         self.node_of: dict[int, Node] = {}
         self.places: dict[tuple, tuple[int, set]] = {}
-        self.users: dict[int, list[Node]] | None = None
         if self.is_nested:
             return
         for node in graph.inputs:
@@ -120,17 +119,8 @@ class Partition:
     def strides_for(self, node: Node) -> tuple[int, ...]:
         """With which strides a node will be stored that is asked for."""
         if node.op == "dot":
-            return product_strides(node, self.users_of(node))
+            return product_strides(node, self.graph.users_of(node))
         return contiguous_strides(node.shape)
-
-    def users_of(self, node: Node) -> list[Node]:
-        """The nodes that read a node of the graph; the node itself if the graph returns it."""
-        if self.users is None:
-            self.users = {n.id: [n] for n in (*self.graph.outputs, *self.graph.effects)}
-            for user in self.graph.nodes():
-                for a in user.args:
-                    self.users.setdefault(a.id, []).append(user)
-        return self.users.get(node.id, [])
 
     def request_call(self, call: Node) -> None:
         """Buffers for all results of a routine."""

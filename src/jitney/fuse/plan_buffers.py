@@ -170,12 +170,19 @@ def _pack(temps):
     for i, (root, size, begin, end) in enumerate(sorted(temps, key=lambda t: (-t[1], t[0]))):
         size = max(ALIGNMENT, -(-size // ALIGNMENT) * ALIGNMENT)
         alive = ((last[:i] >= begin) & (first[:i] <= end)).nonzero()[0]
-        offset = 0
-        for start, stop in sorted(zip(low[alive].tolist(), high[alive].tolist(), strict=True)):
-            if start - offset >= size:
-                break
-            offset = max(offset, stop)
-        offsets[root] = offset
+        offset = offsets[root] = _first_gap(low[alive], high[alive], size)
         first[i], last[i], low[i], high[i] = begin, end, offset, offset + size
         total = max(total, offset + size)
     return offsets, total
+
+
+def _first_gap(low, high, size) -> int:
+    """The least offset at which `size` bytes are outside all of the ranges [low, high)."""
+    if not len(low):
+        return 0
+    order = low.argsort()
+    low, reached = low[order], np.maximum.accumulate(high[order])
+    if low[0] >= size:
+        return 0
+    fits = (low[1:] - reached[:-1] >= size).nonzero()[0]
+    return int(reached[fits[0]] if len(fits) else reached[-1])

@@ -56,6 +56,16 @@ class Graph:
         self.outputs: list[Node] = outputs
         self.name = name
         self.effects: list[Node] = list(effects)
+        self._users: dict[int, list[Node]] | None = None
+
+    def users_of(self, node: Node) -> list[Node]:
+        """The nodes that read a node; the node itself as well if the graph returns it."""
+        if self._users is None:
+            self._users = {n.id: [n] for n in (*self.outputs, *self.effects)}
+            for user in self.nodes():
+                for a in user.args:
+                    self._users.setdefault(a.id, []).append(user)
+        return self._users.get(node.id, [])
 
     def nodes(self) -> list[Node]:
         """Every node an output or effect needs, operands first."""
