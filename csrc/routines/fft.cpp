@@ -327,7 +327,7 @@ struct Complex {
   static void join_some(const Turns<T>& turns, C* row, int64_t h, int64_t first, int64_t end) {
     constexpr int64_t kFine = 64;
     C fine[kFine], coarse{};
-    for (int64_t i = 0; i < kFine; ++i) fine[i] = turns.of(i, true);
+    for (int64_t i = 0; i < kFine && turns.has(i); ++i) fine[i] = turns.of(i, true);
     for (int64_t k = first; k < end; ++k) {
       int64_t i = (k - first) % kFine;
       if (i == 0) coarse = turns.of(k, true);

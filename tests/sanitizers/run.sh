@@ -45,11 +45,11 @@ preload+=:$("$compiler" -print-file-name=libstdc++.so)
 # The interpreter leaks by design, so leaks are not asked for (tests/robustness watches memory);
 # pymalloc is off, so that Python's objects have red zones as well. Generated kernels are not
 # instrumented: tests/robustness/test_memory_bounds.py guards them with pages of no access.
-# Pytest hides what is printed by tests that pass, so reports go to files.
+# Pytest hides what tests print, and a report ends the process: reports go to files.
 rm -f "$build"/report*
 export PYTHONMALLOC=malloc OPENBLAS_NUM_THREADS=1
-export ASAN_OPTIONS="detect_leaks=0:${ASAN_OPTIONS:-}"
-export UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1:${UBSAN_OPTIONS:-}"
+export ASAN_OPTIONS="detect_leaks=0:log_path=$build/report:${ASAN_OPTIONS:-}"
+export UBSAN_OPTIONS="log_path=$build/report:print_stacktrace=1:halt_on_error=1:${UBSAN_OPTIONS:-}"
 export TSAN_OPTIONS="log_path=$build/report:suppressions=$root/tests/sanitizers/thread.supp:halt_on_error=0:exitcode=66:${TSAN_OPTIONS:-}"
 export PYTHONPATH=$package/..
 export JITNEY_SANITIZED=$kind
