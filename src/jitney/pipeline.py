@@ -25,11 +25,11 @@ from .fuse.schedule import lanes_of
 from .lower.build_graph import build_graph
 from .runtime.check_program import check_program
 from .runtime.executable import Executable, KernelReport
+from .runtime.step_kinds import BRANCH, COPY, FOR, KERNEL, PYTHON, WHILE
 
 codegen = lazy_module("jitney.codegen.emit_kernel")
 contraction = lazy_module("jitney.codegen.contraction")
 
-KERNEL, PYTHON, COPY, WHILE, BRANCH, FOR = 0, 1, 2, 16, 17, 18  # kinds of native steps
 
 
 def compile_jaxpr(closed, *, name="main", donated=None) -> Executable:

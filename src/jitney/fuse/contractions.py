@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ..ir.strides import contiguous_strides
 from ..ir.types import kind_of, nbytes_of
 from .buffers import NativeStep, View, whole
-from .layout import strides_seen_from, turning_order
+from .layout import exchanged_sides, strides_seen_from, turning_order
 from .partition import step_maker
 
 TINY = 1024  # products of at most this many multiplications are fused loops
@@ -67,7 +67,7 @@ def _sizes(node, a, b, free_a, free_b):
 
 def _plan(partition, node, view, left, right, sizes):
     """(plan, view of a, view of b), or None if the product is to be loops."""
-    place = _place_of_result(node, view, left, right)
+    place = _place_of_result(node, view, left)
     if place is None or kind_of(node.dtype) not in "fiu":
         return None
     batch, m, n, k = sizes
@@ -92,14 +92,13 @@ def _plan(partition, node, view, left, right, sizes):
     return None if plan is None else (plan, b.view, a.view)
 
 
-def _place_of_result(node, view, left, right) -> str | None:
+def _place_of_result(node, view, left) -> str | None:
     """"rows" if the result is to be stored row-major, "columns" if each of its matrices is to be
     stored column-major, None if neither."""
     if view.is_contiguous:
         return "rows"
     batch, rows = len(left[1]), len(left[2])
-    axes = range(len(node.shape))
-    order = (*axes[:batch], *axes[batch + rows :], *axes[batch : batch + rows])
+    order = exchanged_sides(node, batch, batch + rows)
     turned = strides_seen_from(order, contiguous_strides([node.shape[i] for i in order]))
     return "columns" if view.strides == turned else None
 

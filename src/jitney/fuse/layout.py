@@ -31,9 +31,14 @@ def turning_order(node: Node, users: list[Node]) -> tuple[int, ...] | None:
     if not users or any(u.op != "transpose" or u.attrs != users[0].attrs for u in users):
         return None
     (contract_a, _), (batch_a, _) = node.attrs
-    batch = len(batch_a)
-    left = batch + len(node.args[0].shape) - batch - len(contract_a)
-    axes = range(len(node.shape))
-    turned = (*axes[:batch], *axes[left:], *axes[batch:left])
+    batch, left = len(batch_a), len(node.args[0].shape) - len(contract_a)
     order = tuple(users[0].attrs[0])
-    return order if order == turned and batch < left < len(node.shape) else None
+    is_turned = order == exchanged_sides(node, batch, left)
+    return order if is_turned and batch < left < len(node.shape) else None
+
+
+def exchanged_sides(node: Node, batch: int, left: int) -> tuple[int, ...]:
+    """The axes of a product with its sides exchanged: [0, batch) are those of the batch, and
+    [batch, left) come from the left operand."""
+    axes = range(len(node.shape))
+    return (*axes[:batch], *axes[left:], *axes[batch:left])

@@ -73,7 +73,8 @@ def describe(partition: Any, root: Node, out: View) -> Description | None:
                 literals.append(literal)
             rows.append(("parameter", node.dtype, node.shape, literals.index(literal)))
         elif node.op not in PULL_RULES and not is_elementwise(node):
-            rows.append((node.op, node.dtype, node.shape, partition.strides_for(node)))
+            layout = partition.strides_for(node) if node.op == "dot" else ()
+            rows.append((node.op, node.dtype, node.shape, layout))
         else:
             refs = []
             for a in node.args:

@@ -24,10 +24,10 @@ from ..backend.host import host_target
 from ..base import config, debug
 from ..base.lazy import lazy_module
 from ..core.describe_jaxpr import count_equations, describe_jaxpr
+from .step_kinds import COPY, FOR, KERNEL, PYTHON, WHILE
 
 lapack: Any = lazy_module("jitney.fuse.lapack")
 
-KERNEL, PYTHON, COPY, WHILE, BRANCH, FOR = 0, 1, 2, 16, 17, 18  # as in `pipeline.py`
 FEWEST_EQUATIONS = 8  # smaller programs are compiled sooner than they are looked up
 LEAST_WORK_NS = 10_000_000  # of planning and compiling: less is not worth an entry
 PLAN_FOLDERS = (  # lowering asks for formulas of `lax` and `transforms`
