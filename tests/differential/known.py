@@ -28,6 +28,8 @@ KNOWN = {
     "lax.reshape(x, (5,))": _DECIDED + "a TypeError at the call; JAX fails while lowering",
     "lax.pad(x, 0, ((1, 1, -1), (0, 0, 0)))": _MESSAGE,
     "nn.hard_tanh(x)": _DECIDED + "unsigned integers are at least 0; in JAX -1 wraps around",
+    "text lambda x: x // 2": _DECIDED + "zeros and infinities as in the array API standard",
+    "text lambda x: x % 2": _DECIDED + "signs of zeros as in the array API standard",
     "text lambda x: jnp.pad(x, 1)": _DECIDED + "JAX prints np.int64(1) for pad amounts",
     "text lambda x: jnp.argsort(x)": _OPEN + "place of a line break in a long equation",
     "text lambda x: random.normal(random.key(0), (2,)) + x[0, 0]":

@@ -103,28 +103,67 @@ def ne(g, x, y):
     return g.ew("or", g.compare("ne", x.re, y.re), g.compare("ne", x.im, y.im))
 
 
+# ---------------------------------------------------------------------- what is special
+def _is_nan(g, x):
+    return g.compare("ne", x, x)
+
+
+def _is_infinite(g, x):
+    return g.compare("eq", _f(g, "abs", x), _full(g, math.inf, x))
+
+
+def _is_zero(g, x):
+    return g.compare("eq", x, _full(g, 0.0, x))
+
+
+def _beyond(g, x, narrow, wide):
+    """Whether |x| is above a bound, of float32 or of float64."""
+    return g.compare("gt", _f(g, "abs", x), _full(g, narrow if x.dtype == "f32" else wide, x))
+
+
 # ---------------------------------------------------------------------- exponentials
 def exp(g, x):
-    """e^re (cos im + i sin im); exact zero imaginary part stays zero."""
-    size = _f(g, "exp", x.re)
-    zero = g.compare("eq", x.im, _full(g, 0.0, x))
-    im = g.select(zero, x.im, g.mul(size, _f(g, "sin", x.im)))
-    re = g.select(zero, size, g.mul(size, _f(g, "cos", x.im)))
-    return Pair(re, im)
+    """e^re (cos im + i sin im); an imaginary part of zero stays zero.
+
+    A real part above `limit` is taken in two steps: e^re may overflow where the result does not.
+    An infinite one decides the result also where im is no angle (C99, annex G).
+    """
+    limit = 88.0 if x.dtype == "f32" else 709.0
+    high = g.compare("gt", x.re, _full(g, limit, x))
+    size = _f(g, "exp", g.select(high, g.sub(x.re, _full(g, limit, x)), x.re))
+    factor = g.select(high, _full(g, math.exp(limit), x), _full(g, 1.0, x))
+    cosine, sine = _f(g, "cos", x.im), _f(g, "sin", x.im)
+    whole = g.mul(size, factor)
+    no_angle = _is_nan(g, cosine)
+    vanishes = g.ew("and", no_angle, g.compare("eq", x.re, _full(g, -math.inf, x)))
+    real = g.ew("or", _is_zero(g, x.im), g.ew("and", no_angle, _is_infinite(g, x.re)))
+    re = g.select(real, whole, g.mul(g.mul(size, cosine), factor))
+    im = g.select(vanishes, whole, g.mul(g.mul(size, sine), factor))
+    return Pair(re, g.select(_is_zero(g, x.im), x.im, im))
 
 
 def expm1(g, x):
-    """re: expm1(a) cos b - 2 sin^2(b/2)."""
+    """re: expm1(a) cos b - 2 sin^2(b/2) for small a, e^a cos b - 1 for others."""
     half = _f(g, "sin", g.mul(x.im, _full(g, 0.5, x)))
     cosine = _f(g, "cos", x.im)
-    re = g.sub(
+    near = g.sub(
         g.mul(_f(g, "expm1", x.re), cosine), g.mul(_full(g, 2.0, x), g.mul(half, half))
     )
-    return Pair(re, exp(g, x).im)
+    power = exp(g, x)
+    far = g.sub(power.re, _full(g, 1.0, x))
+    re = g.select(_beyond(g, x.re, 1.0, 1.0), far, g.add(near, _full(g, 0.0, x)))
+    return Pair(re, power.im)
 
 
 def log(g, x):
     return Pair(_f(g, "log", absolute(g, x)), g.ew("atan2", x.im, x.re))
+
+
+def _log_of_double(g, x):
+    """log |2x|, where |2x| itself might overflow."""
+    half = _full(g, 0.5, x)
+    size = absolute(g, Pair(g.mul(x.re, half), g.mul(x.im, half)))
+    return g.add(_f(g, "log", size), _full(g, math.log(4.0), x))
 
 
 def log1p(g, x):
@@ -174,18 +213,37 @@ def power(g, x, y):
 
 
 # ---------------------------------------------------------------------- trigonometry
-def sin(g, x):
-    return Pair(
-        g.mul(_f(g, "sin", x.re), _f(g, "cosh", x.im)),
-        g.mul(_f(g, "cos", x.re), _f(g, "sinh", x.im)),
-    )
+def _hyperbolic(g, a):
+    """cosh a, sinh a up to a factor that is given last: 2 cosh^2(a/2) where cosh a may overflow."""
+    large = _beyond(g, a, 44.0, 350.0)
+    some = g.select(large, g.mul(a, _full(g, 0.5, a)), a)
+    cosine, sine = _f(g, "cosh", some), _f(g, "sinh", some)
+    factor = g.select(large, g.mul(_full(g, 2.0, a), cosine), _full(g, 1.0, a))
+    return cosine, sine, factor
 
 
-def cos(g, x):
-    return Pair(
-        g.mul(_f(g, "cos", x.re), _f(g, "cosh", x.im)),
-        g.neg(g.mul(_f(g, "sin", x.re), _f(g, "sinh", x.im))),
-    )
+def cosh(g, x):
+    """cosh a cos b + i sinh a sin b; at a = 0 and b = 0 real whatever the other part is."""
+    high, low, factor = _hyperbolic(g, x.re)
+    cosine, sine = _f(g, "cos", x.im), _f(g, "sin", x.im)
+    no_angle = _is_nan(g, cosine)
+    settled = g.ew("and", no_angle, _is_infinite(g, x.re))
+    re = g.mul(g.select(settled, high, g.mul(high, cosine)), factor)
+    im = g.mul(g.mul(low, sine), factor)
+    im = g.select(g.ew("and", no_angle, _is_zero(g, x.re)), x.re, im)
+    signed = g.mul(x.im, g.ew("copysign", _full(g, 1.0, x), x.re))
+    return Pair(re, g.select(_is_zero(g, x.im), signed, im))
+
+
+def sinh(g, x):
+    """sinh a cos b + i cosh a sin b; a = 0 and a = inf stay what they are for any b."""
+    high, low, factor = _hyperbolic(g, x.re)
+    cosine, sine = _f(g, "cos", x.im), _f(g, "sin", x.im)
+    stays = g.ew("or", _is_zero(g, x.re), _is_infinite(g, x.re))
+    settled = g.ew("and", _is_nan(g, cosine), stays)
+    re = g.select(settled, x.re, g.mul(g.mul(low, cosine), factor))
+    im = g.mul(g.mul(high, sine), factor)
+    return Pair(re, g.select(_is_zero(g, x.im), x.im, im))
 
 
 def _turn(x, g):
@@ -198,30 +256,36 @@ def _turn_back(x, g):
     return Pair(x.im, g.neg(x.re))
 
 
-def sinh(g, x):
-    return _turn_back(sin(g, _turn(x, g)), g)
+def sin(g, x):
+    return _turn_back(sinh(g, _turn(x, g)), g)
 
 
-def cosh(g, x):
-    return cos(g, _turn(x, g))
+def cos(g, x):
+    return cosh(g, _turn(x, g))
 
 
 def tanh(g, x):
-    """(sinh 2a + i sin 2b) / (cosh 2a + cos 2b), by Kahan's stable form."""
+    """(sinh 2a + i sin 2b) / (cosh 2a + cos 2b), by Kahan's stable form.
+
+    Far out it is 1 + i sin 2b / (2 sinh^2 a); at infinity 1 + 0i for any b, as at 0 it is 0.
+    """
     one = _full(g, 1.0, x)
     t = _f(g, "tan", x.im)
     s = _f(g, "sinh", x.re)
     beta = g.add(one, g.mul(t, t))
     rho = _f(g, "sqrt", g.add(one, g.mul(s, s)))
     denominator = g.add(one, g.mul(beta, g.mul(s, s)))
-    large = g.compare("gt", _f(g, "abs", x.re), _full(g, 11.0 if x.dtype == "f32" else 22.0, x))
+    large = _beyond(g, x.re, 11.0, 22.0)
     re = g.div(g.mul(beta, g.mul(rho, s)), denominator)
-    im = g.div(t, denominator)
-    infinite_t = g.compare("gt", _f(g, "abs", t), _full(g, 1e18, x))
-    re = g.select(infinite_t, g.div(rho, s), re)
-    im = g.select(infinite_t, g.div(one, t), im)
-    re = g.select(large, g.ew("copysign", one, x.re), re)
-    return Pair(re, g.select(large, g.ew("copysign", _full(g, 0.0, x), x.im), im))
+    im = g.select(large, g.div(g.div(g.div(t, beta), s), s), g.div(t, denominator))
+    end = g.ew("copysign", one, x.re)
+    re = g.select(large, end, re)
+    at_zero, at_end = _is_zero(g, x.re), _is_infinite(g, x.re)
+    known = g.ew("or", at_zero, at_end)
+    re = g.select(_is_nan(g, t), g.select(known, g.select(at_zero, x.re, end), t), re)
+    flat = g.ew("copysign", _full(g, 0.0, x), x.im)
+    im = g.select(at_end, flat, im)
+    return Pair(re, g.select(_is_zero(g, x.im), x.im, im))
 
 
 def tan(g, x):
@@ -233,18 +297,32 @@ def logistic(g, x):
     return div(g, one, add(g, one, exp(g, neg(g, x))))
 
 
+def _is_far(g, x):
+    """Whether 1 vanishes against x^2: beyond, inverse functions are logarithms of 2x."""
+    return g.ew("or", _beyond(g, x.re, 1e5, 1e9), _beyond(g, x.im, 1e5, 1e9))
+
+
 def asinh(g, x):
-    """Kahan: with s1 = sqrt(1+ix), s2 = sqrt(1-ix)."""
+    """Kahan: with s1 = sqrt(1+ix), s2 = sqrt(1-ix); far out log 2x, on the side of x."""
     one = _full(g, 1.0, x)
     s1 = sqrt(g, Pair(g.add(one, x.im), g.neg(x.re)))
     s2 = sqrt(g, Pair(g.sub(one, x.im), x.re))
     re = _f(g, "asinh", g.sub(g.mul(s1.re, s2.im), g.mul(s1.im, s2.re)))
     real_part = g.sub(g.mul(s1.re, s2.re), g.mul(s1.im, s2.im))
-    return Pair(re, g.ew("atan2", x.im, real_part))
+    far = _is_far(g, x)
+    re = g.select(far, g.ew("copysign", _log_of_double(g, x), x.re), re)
+    im = g.ew("atan2", x.im, g.select(far, _f(g, "abs", x.re), real_part))
+    return Pair(re, g.select(_is_zero(g, x.im), x.im, im))
 
 
 def asin(g, x):
     return _turn_back(asinh(g, _turn(x, g)), g)
+
+
+def _quarter_turn(g, x, angle):
+    """The angle; pi/2 where the real part is zero and the imaginary part NaN."""
+    open_end = g.ew("and", _is_zero(g, x.re), _is_nan(g, x.im))
+    return g.select(open_end, _full(g, math.pi / 2, x), angle)
 
 
 def acos(g, x):
@@ -254,7 +332,10 @@ def acos(g, x):
     s2 = sqrt(g, Pair(g.add(one, x.re), x.im))
     re = g.mul(_full(g, 2.0, x), g.ew("atan2", s1.re, s2.re))
     im = _f(g, "asinh", g.sub(g.mul(s2.re, s1.im), g.mul(s2.im, s1.re)))
-    return Pair(re, im)
+    far = _is_far(g, x)
+    re = g.select(far, g.ew("atan2", _f(g, "abs", x.im), x.re), re)
+    im = g.select(far, g.neg(g.ew("copysign", _log_of_double(g, x), x.im)), im)
+    return Pair(_quarter_turn(g, x, re), im)
 
 
 def acosh(g, x):
@@ -262,11 +343,18 @@ def acosh(g, x):
     s1 = sqrt(g, Pair(g.sub(x.re, one), x.im))
     s2 = sqrt(g, Pair(g.add(x.re, one), x.im))
     re = _f(g, "asinh", g.add(g.mul(s1.re, s2.re), g.mul(s1.im, s2.im)))
-    return Pair(re, g.mul(_full(g, 2.0, x), g.ew("atan2", s1.im, s2.re)))
+    im = g.mul(_full(g, 2.0, x), g.ew("atan2", s1.im, s2.re))
+    far = _is_far(g, x)
+    re = g.select(far, _log_of_double(g, x), re)
+    im = g.select(far, g.ew("atan2", x.im, x.re), im)
+    return Pair(re, _quarter_turn(g, x, im))
 
 
 def atanh(g, x):
-    """re: log1p(4a / ((1-a)^2 + b^2)) / 4; im: atan2(2b, (1-a)(1+a) - b^2) / 2."""
+    """re: log1p(4a / ((1-a)^2 + b^2)) / 4; im: atan2(2b, (1-a)(1+a) - b^2) / 2.
+
+    Far out it is 1/a, or Re 1/x, and a quarter turn towards b.
+    """
     one = _full(g, 1.0, x)
     a, b = x.re, x.im
     away = g.sub(one, a)
@@ -276,7 +364,12 @@ def atanh(g, x):
     )
     product = g.sub(g.mul(away, g.add(one, a)), g.mul(b, b))
     im = g.mul(_full(g, 0.5, x), g.ew("atan2", g.mul(_full(g, 2.0, x), b), product))
-    return Pair(re, im)
+    far = g.ew("or", _beyond(g, a, 1e9, 1e17), _beyond(g, b, 1e9, 1e17))
+    gone = g.ew("or", _is_infinite(g, a), _is_infinite(g, b))
+    vanishing = g.select(gone, g.ew("copysign", _full(g, 0.0, x), a), reciprocal(g, x).re)
+    side = g.select(_is_nan(g, b), b, g.ew("copysign", _full(g, math.pi / 2, x), b))
+    re = g.select(_is_zero(g, a), a, g.select(far, vanishing, re))
+    return Pair(re, g.select(far, side, im))
 
 
 def atan(g, x):

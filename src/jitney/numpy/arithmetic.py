@@ -122,15 +122,26 @@ def fmod(x1, x2, /):
 
 @traced_call
 def remainder(x1, x2, /):
-    """Remainder with the sign of the divisor."""
+    """Remainder with the sign of the divisor, as Python's `%`; floats divided by zero give NaN."""
     x1, x2 = promote_args_numeric("remainder", x1, x2)
-    if dtypes.is_integer(dtype_of(x1)):
-        x2 = _nonzero_divisor(x2)
+    if dtypes.is_floating(dtype_of(x1)):
+        return _float_remainder(x1, x2)
+    x2 = _nonzero_divisor(x2)
     rest = lax.rem(x1, x2)
     zero = constant(0, x1)
     nonzero = lax.ne(rest, zero)
     wrong_side = lax.bitwise_and(lax.ne(lax.lt(rest, zero), lax.lt(x2, zero)), nonzero)
     return lax.select(wrong_side, lax.add(rest, x2), rest)
+
+
+def _float_remainder(x1: Any, x2: Any) -> Any:
+    """Computed on the positive side of x2: the sum turns -0.0 into 0.0, so zeros get its sign."""
+    zero = same_constant(x2, 0)
+    side = where_value(lax.lt(x2, zero), same_constant(x2, -1), same_constant(x2, 1))
+    rest = lax.mul(lax.rem(x1, x2), side)
+    nothing = same_constant(rest, 0)
+    missing = where_value(lax.lt(rest, nothing), lax.mul(x2, side), nothing)
+    return lax.mul(lax.add(rest, missing), side)
 
 
 def mod(x1, x2, /):
@@ -140,7 +151,7 @@ def mod(x1, x2, /):
 
 @traced_call
 def floor_divide(x1, x2, /):
-    """Quotient rounded down."""
+    """Quotient rounded down; where it is infinite, NaN or a signed zero, that of `divide`."""
     x1, x2 = promote_args_numeric("floor_divide", x1, x2)
     dtype = dtype_of(x1)
     if dtypes.issubdtype(dtype, np.unsignedinteger):
@@ -153,7 +164,21 @@ def floor_divide(x1, x2, /):
                            lax.sub(quotient, same_constant(quotient, 1)), quotient)
     if dtypes.is_complex(dtype):
         raise TypeError("floor_divide does not support complex-valued inputs")
-    return _float_divmod(x1, x2)[0]
+    return _float_floor_divide(x1, x2)
+
+
+def _float_floor_divide(x1: Any, x2: Any) -> Any:
+    """(x1 - remainder) / x2: exact where floor(x1 / x2) would see a quotient rounded up."""
+    rest = lax.rem(x1, x2)
+    zero = same_constant(rest, 0)
+    below = lax.bitwise_and(lax.ne(rest, zero), lax.ne(lax.lt(rest, zero), lax.lt(x2, zero)))
+    quotient = lax.add(lax.div(lax.sub(x1, rest), x2),
+                       where_value(below, same_constant(rest, -1), zero))
+    ratio = lax.div(x1, x2)
+    usual = lax.bitwise_and(lax.is_finite(ratio), lax.ne(x1, same_constant(x1, 0)))
+    usual = lax.bitwise_and(usual, lax.ne(lax.abs(x2), same_constant(x2, np.inf)))
+    return where_value(usual, lax.round(quotient, lax.RoundingMethod.AWAY_FROM_ZERO),
+                       lax.floor(ratio))
 
 
 def _float_divmod(x1: Any, x2: Any) -> tuple[Any, Any]:

@@ -16,6 +16,7 @@ import numpy as np
 from jitney import lax
 from jitney.base import dtypes
 from jitney.core.avals import get_aval
+from jitney.lax.nary import constant as same_constant
 from jitney.numpy.jitted import inlined, named
 from jitney.numpy.promotion import (
     arraylike,
@@ -105,6 +106,12 @@ def _real_magnitude(x):
     return lax.abs(x)
 
 
+def _sign(x):
+    """`lax.sign` keeps the sign of zero; adding 0.0 drops it."""
+    found = lax.sign(x)
+    return lax.add(found, same_constant(found, 0)) if dtypes.is_inexact(dtype_of(x)) else found
+
+
 abs = unary("abs", magnitude, _SAME, "Absolute value.")
 absolute = unary("absolute", magnitude, _SAME, "Absolute value.")
 fabs = unary("fabs", _real_magnitude, _INEXACT, "Absolute value of real numbers, as floats.")
@@ -135,7 +142,7 @@ atanh = unary("atanh", lax.atanh, _INEXACT, "Inverse hyperbolic tangent.")
 sqrt = unary("sqrt", lax.sqrt, _INEXACT, "Non-negative square root.")
 cbrt = unary("cbrt", lax.cbrt, _INEXACT, "Cube root.")
 square = unary("square", lax.square, _NUMERIC, "x * x.")
-sign = unary("sign", lax.sign, _SAME, "-1, 0 or 1; x / |x| for complex x.")
+sign = unary("sign", _sign, _SAME, "-1, 0 or 1; x / |x| for complex x.")
 positive = unary("positive", as_value, _SAME, "x itself.")
 reciprocal = unary("reciprocal", lambda x: lax.integer_pow(x, -1), _INEXACT, "1 / x.")
 isnan = unary("isnan", lambda x: lax.ne(x, x), _SAME, "Whether elements are NaN.")
