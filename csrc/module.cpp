@@ -8,6 +8,7 @@
 #include "context.h"
 #include "counters.h"
 #include "dispatch.h"
+#include "folder_state.h"
 #include "loader.h"
 #include "pool.h"
 #include "program.h"
@@ -20,7 +21,8 @@ namespace {
 using RegisterFn = int (*)(PyObject* module);
 
 const RegisterFn kComponents[] = {
-    jitney::register_counters, jitney::register_allocator, jitney::register_aval,
+    jitney::register_counters, jitney::register_folder_state,
+    jitney::register_allocator, jitney::register_aval,
     jitney::register_array,    jitney::register_context,   jitney::register_pytree,
     jitney::register_pool,     jitney::register_loader,    jitney::register_routines,
     jitney::register_program,  jitney::register_dispatch,  jitney::register_test_kernels,

@@ -11,7 +11,6 @@ turns it off, `JITNEY_CACHE_BYTES` bounds it; otherwise the switches `jax_compil
 """
 
 import functools
-import hashlib
 import itertools
 import os
 import stat
@@ -21,6 +20,7 @@ from collections import OrderedDict
 
 from .. import _native
 from ..base import config
+from ..base.digest import blake2b
 from ..ir.target import CpuTarget
 from . import llvm
 
@@ -42,22 +42,19 @@ def version_of(folders: tuple, files: tuple = ()) -> bytes:
     """Stands for parts of the package and the native extension: their files' names, sizes and times
     of change. A version number somebody forgets to raise would let old code pass for new."""
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    digest = hashlib.blake2b(digest_size=16)
-    paths = [os.path.join(package, name) for name in files]
+    digest = blake2b(digest_size=16)
     for folder in folders:
-        for path, _, names in sorted(os.walk(os.path.join(package, folder))):
-            paths += [os.path.join(path, n) for n in sorted(names) if n.endswith(".py")]
-    if files:
-        paths.append(_native.__file__)
-    for path in paths:
+        digest.update(_native.folder_state(os.path.join(package, folder), folder))
+    alone = [os.path.join(package, name) for name in files]
+    for path in [*alone, _native.__file__] if files else ():
         info = os.stat(path)
-        digest.update(f"{path[len(package):]}|{info.st_size}|{info.st_mtime_ns}|".encode())
+        digest.update(f"{os.path.basename(path)}|{info.st_size}|{info.st_mtime_ns}|".encode())
     return digest.digest()
 
 
 def key_of(text: str, target: CpuTarget, level: int = 2) -> bytes:
     """The content address of a kernel."""
-    digest = hashlib.blake2b(version_of(GENERATOR), digest_size=20)
+    digest = blake2b(version_of(GENERATOR), digest_size=20)
     digest.update(f"{target.describe()}|{level}|".encode())
     digest.update(text.encode())
     return digest.digest()
@@ -249,7 +246,7 @@ def _from_disk(key: bytes) -> Code | None:
 
 
 def _checksum(key: bytes, body: bytes) -> bytes:
-    return hashlib.blake2b(body, digest_size=16, key=key).digest()
+    return blake2b(body, digest_size=16, key=key).digest()
 
 
 def write_entry(key: bytes, body: bytes) -> None:

@@ -3,11 +3,10 @@
 Detection is in `backend/host.py`; tests make targets of their own. Part of every kernel's key.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class CpuTarget:
+class CpuTarget(NamedTuple):
     """One instruction set with the sizes that matter to schedules.
 
     `vector_bits` is the width of the registers used; `cpu` and `features` go to LLVM as they are.

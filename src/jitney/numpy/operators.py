@@ -13,8 +13,9 @@ import builtins
 from collections.abc import Callable
 from typing import Any
 
-from jitney.api.jit import JitFunction, jit
+from jitney.api.jit import jit
 from jitney.core import avals
+from jitney.core.staging import JaxprTracer
 from jitney.core.trace import Tracer
 from jitney.numpy import (
     arithmetic,
@@ -24,6 +25,7 @@ from jitney.numpy import (
     ufunc_class,
     ufuncs,
 )
+from jitney.numpy.replay import ElementwiseFunction
 
 _REFUSED = (list, tuple, dict)
 _SYMBOLS = {
@@ -34,14 +36,14 @@ _SYMBOLS = {
 }
 
 
-class OperatorFunction(JitFunction):
+class OperatorFunction(ElementwiseFunction):
     """A jitted function that returns NotImplemented for operands it does not know."""
 
     def _miss(self, args: tuple, kwargs: dict) -> Any:
         for x in args:
-            if not avals.valid_array_type(x):
+            if type(x) is not JaxprTracer and not avals.valid_array_type(x):
                 return _foreign(self, args)
-        return JitFunction._miss(self, args, kwargs)
+        return ElementwiseFunction._miss(self, args, kwargs)
 
 
 def _foreign(operator: Any, args: tuple) -> Any:
@@ -66,6 +68,8 @@ def _operator(name: str, jitted: Any) -> Any:
     made = jit(jitted.__wrapped__, inline=jitted._inline)
     made.__class__ = OperatorFunction
     made.symbol = _SYMBOLS.get(name, name)
+    if getattr(jitted, "_recordings", None) is not None:
+        made._recordings = {}
     return made
 
 

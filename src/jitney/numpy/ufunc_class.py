@@ -14,7 +14,7 @@ import numpy as np
 
 from jitney import lax
 from jitney.api.custom_derivatives import custom_jvp
-from jitney.api.jit import JitFunction, jit
+from jitney.api.jit import jit
 from jitney.base import dtypes
 from jitney.numpy import indexing, reductions
 from jitney.numpy.jitted import named, traced_call
@@ -31,12 +31,13 @@ from jitney.numpy.promotion import (
     requested_dtype,
     shape_of,
 )
+from jitney.numpy.replay import ElementwiseFunction
 from jitney.numpy.ufuncs import constant, multiply_values, truth
 from jitney.numpy.vectorization import vectorize
 from jitney.numpy.where import where_value
 
 
-class ufunc(JitFunction):
+class ufunc(ElementwiseFunction):
     """An elementwise function with NumPy's ufunc methods.
 
     `ufunc(func, nin, nout)` makes one from a function of scalars.
@@ -270,7 +271,9 @@ def _binary_ufunc(name: str, operation: Callable, doc: str, identity: Any = None
         _no_where(name, out, where)
         return operation(x, y)
     named(function, name, doc)
-    return ufunc(function, 2, 1, name=name, identity=identity, call=function, **methods)
+    made = ufunc(function, 2, 1, name=name, identity=identity, call=function, **methods)
+    made._recordings = {}
+    return made
 
 
 def _add(x, y):
@@ -355,6 +358,7 @@ def _negative(x, /, *, out=None, where=None):
 
 
 negative = ufunc(_negative, 1, 1, name="negative", call=named(_negative, "negative", "-x."))
+negative._recordings = {}
 
 
 # --- logarithms of sums ------------------------------------------------------------------------

@@ -28,6 +28,7 @@ from jitney.numpy.promotion import (
     promote_args_numeric,
     shape_of,
 )
+from jitney.numpy.replay import elementwise
 from jitney.numpy.where import spread
 
 _SAME, _INEXACT, _NUMERIC = promote_args, promote_args_inexact, promote_args_numeric
@@ -37,7 +38,7 @@ def unary(name: str, operation: Callable, promote: Callable, doc: str) -> Any:
     """A jitted, inlined function of one argument."""
     def function(x, /):
         return operation(*promote(name, x))
-    return inlined(named(function, name, doc))
+    return elementwise(named(function, name, doc))
 
 
 def binary(name: str, operation: Callable, promote: Callable, doc: str,
@@ -49,7 +50,7 @@ def binary(name: str, operation: Callable, promote: Callable, doc: str,
     else:
         def function(x1, x2, /):
             return operation(*promote(name, x1, x2))
-    return inlined(named(function, name, doc))
+    return elementwise(named(function, name, doc))
 
 
 def constant(value: Any, like: Any) -> Any:

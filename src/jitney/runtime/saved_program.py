@@ -11,7 +11,6 @@ files and switches that shape plans. Programs that call Python or hold large con
 from __future__ import annotations
 
 import functools
-import hashlib
 import marshal
 import sys
 from typing import Any
@@ -22,6 +21,7 @@ from .. import _native
 from ..backend import object_cache
 from ..backend.host import host_target
 from ..base import config, debug
+from ..base.digest import blake2b
 from ..base.lazy import lazy_module
 from ..core.describe_jaxpr import count_equations, describe_jaxpr
 from .step_kinds import COPY, FOR, KERNEL, PYTHON, WHILE
@@ -69,7 +69,7 @@ def key_of_program(closed: Any, name: str, donated: tuple) -> bytes | None:
     text = describe_jaxpr(closed.jaxpr)
     if text is None:
         return None
-    digest = hashlib.blake2b(object_cache.version_of(PLAN_FOLDERS, PLAN_FILES), digest_size=20)
+    digest = blake2b(object_cache.version_of(PLAN_FOLDERS, PLAN_FILES), digest_size=20)
     settings = (
         sys.version_info[:2], np.__version__, _native.num_threads(), host_target().describe(), name,
         tuple(map(bool, donated)), sorted(config.context_values().items()),
