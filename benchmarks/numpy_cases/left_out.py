@@ -8,7 +8,8 @@ _FILE = "reads or writes files, by NumPy in both libraries"
 
 LEFT_OUT: dict[str, str] = {
     **dict.fromkeys("broadcast_shapes can_cast iscomplexobj isdtype isrealobj isscalar "
-                    "issubdtype iterable ndim promote_types result_type shape size einsum_path".split(), _QUESTION),
+                    "issubdtype iterable ndim promote_types result_type shape size "
+                    "einsum_path".split(), _QUESTION),
     **dict.fromkeys("array_repr array_str get_printoptions printoptions set_printoptions".split(),
                     _TEXT),
     **dict.fromkeys("fromfile load save savez".split(), _FILE),

@@ -17,7 +17,7 @@ import numpy as np
 from ..fuse.schedule import lanes_of
 from ..ir.target import CpuTarget
 from ..ir.types import DTYPE_OF_CODE, nbytes_of
-from . import memory, reduce, register_loop, transpose
+from . import memory, reduce, register_loop, strided, transpose
 from .elementwise import evaluate, llvm_type
 from .emitter import Emitter, Value
 from .outline import Outliner
@@ -307,8 +307,7 @@ class KernelEmitter:
                 continue
             self._stage(s, stage)
             self._emit_home(("row", s + 1))
-        for store in self.kernel.stores:
-            self._store(store)
+        self._store_all(self.kernel.stores)
 
     def _stage(self, s, stage) -> None:
         e = self.e
@@ -400,8 +399,7 @@ class KernelEmitter:
             position += width
         for number, at, x in stage.saves:
             self._save(number, at, x)
-        for store in stage.stores:
-            self._store(store)
+        self._store_all(stage.stores)
         return result
 
     def _as_lanes(self, value):
@@ -409,7 +407,7 @@ class KernelEmitter:
 
     def _index_vector(self, index):
         """An affine index as an i64 value (a vector if it follows the vector loop)."""
-        place = self._place(index)
+        place = memory.settled(self.e, self._place(index))
         value = Value((place.base,), "i64", 1)
         if place.step is None and not place.vectors:
             return self._as_lanes(value) if self.lane != "none" else value
@@ -466,7 +464,15 @@ class KernelEmitter:
         if place.step is not None or place.vectors:
             mask = self._with_tail(mask)
         code = self.kernel.buffers[number][0]
-        return memory.load(self.e, code, f"%b{number}", place, self.lanes, mask)
+        read = strided.load if self._is_strided(code, place) else memory.load
+        return read(self.e, code, f"%b{number}", place, self.lanes, mask)
+
+    def _is_strided(self, code, place) -> bool:
+        """Whether whole vectors are moved for a short stride (see strided.py)."""
+        if place.vectors or place.step is None or place.step[0] == "%" or self.lanes == 1:
+            return False
+        target = self.e.target
+        return int(place.step) > 1 and (target.avx512 or (target.avx2 and nbytes_of(code) >= 4))
 
     def _with_tail(self, mask):
         if self.mask is None or mask is None:
@@ -474,7 +480,7 @@ class KernelEmitter:
         return self.e.binary("and", self._as_lanes(mask), self.mask)
 
     def _index(self, x):
-        place = self._place(x.attrs[-1])
+        place = memory.settled(self.e, self._place(x.attrs[-1]))
         value = Value((place.base,), "i64", 1)
         if place.step is not None or place.vectors:
             value = self.e.binary("add", value, memory._offsets(self.e, place, self.lanes))
@@ -484,8 +490,12 @@ class KernelEmitter:
         """A `Place` for an affine index in the present loops."""
         e = self.e
         constant, terms = self.slotted.affines[position]
+        step, skip, vectors = None, 0, []
+        if any(atom == self.vector_variable and is_short_stride(c) for atom, c in terms) and (
+            constant.isdigit()
+        ):
+            constant, skip = "0", int(constant)
         base = operand(constant)
-        step, vectors = None, []
         for atom, coefficient in terms:
             factor = operand(coefficient)
             if atom >= 0:
@@ -502,7 +512,7 @@ class KernelEmitter:
             if factor != "1":
                 product = e.instruction(f"mul i64 {scalar}, {factor}")
             base = product if base == "0" else e.instruction(f"add i64 {base}, {product}")
-        return memory.Place(base, step, tuple(vectors))
+        return memory.Place(base, step, tuple(vectors), skip)
 
     def _saved_place(self, position):
         place = self._place(position)
@@ -524,6 +534,34 @@ class KernelEmitter:
         place, lanes = self._saved_place(position)
         return memory.load(self.e, self.kernel.saved[number][0], f"%sv{number}", place, lanes)
 
+    def _store_all(self, stores) -> None:
+        """Stores, those that fill the places between one another together."""
+        groups: dict = {}
+        for store in stores:
+            terms = self.slotted.affines[store.position][1]
+            key = (store.buffer, store.position[1]) if store.mask is None and any(
+                atom == self.vector_variable and is_short_stride(c) for atom, c in terms
+            ) else id(store)
+            groups.setdefault(key, []).append(store)
+        for group in groups.values():
+            if len(group) > 1:
+                self._store_side_by_side(group)
+            else:
+                self._store(group[0])
+
+    def _store_side_by_side(self, group) -> None:
+        places = [self._place(store.position) for store in group]
+        code = self.kernel.buffers[group[0].buffer][0]
+        values = {p.skip: self.values[s.expr.id] for p, s in zip(places, group, strict=True)}
+        if len(values) < len(group) or len({p.base for p in places}) > 1 or not self._is_strided(
+            code, places[0]
+        ):
+            for store in group:
+                self._store(store)
+            return
+        mask = self._with_tail(None)
+        strided.store(self.e, code, f"%b{group[0].buffer}", places[0], values, self.lanes, mask)
+
     def _store(self, store) -> None:
         place = self._place(store.position)
         code = self.kernel.buffers[store.buffer][0]
@@ -532,7 +570,16 @@ class KernelEmitter:
             mask = self._with_tail(mask)
         stream = self.kernel.stream and mask is None
         value = self.values[store.expr.id]
-        memory.store(self.e, code, f"%b{store.buffer}", place, value, self.lanes, mask, stream)
+        pointer = f"%b{store.buffer}"
+        if self._is_strided(code, place):
+            strided.store(self.e, code, pointer, place, {place.skip: value}, self.lanes, mask)
+            return
+        memory.store(self.e, code, pointer, place, value, self.lanes, mask, stream)
+
+
+def is_short_stride(text: str) -> bool:
+    """Whether the text of a coefficient is a number above 1 (see `number_slots`)."""
+    return text.isdigit() and int(text) > 1
 
 
 def operand(text: str) -> str:

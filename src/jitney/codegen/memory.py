@@ -17,12 +17,14 @@ class Place(NamedTuple):
 
     base: operand of type i64 (a scalar that includes the block's first lane position);
     step: None (no lane dependence), or the i64 operand text of the coefficient, '1' or '-1';
-    vectors: (coefficient text, Value) pairs of lane-dependent values.
+    vectors: (coefficient text, Value) pairs of lane-dependent values;
+    skip: a known number of elements beyond the base (less than a step that is a number).
     """
 
     base: str
     step: str | None
     vectors: tuple
+    skip: int = 0
 
 
 _MEMORY_TYPE = {"b1": "i8", "f16": "i16", "bf16": "i16"}
@@ -53,6 +55,11 @@ def _shifted(e, base, amount):
     return name
 
 
+def settled(e, place):
+    """The place with nothing to skip."""
+    return Place(_shifted(e, place.base, place.skip), *place[1:3]) if place.skip else place
+
+
 def _from_memory(e, code, value):
     if code in ("f16", "bf16"):
         return e.bitcast(llvm_type(code), value)
@@ -64,6 +71,7 @@ def _from_memory(e, code, value):
 def load(e, code, pointer, place: Place, lanes, mask=None):
     """The element(s) of a buffer at a place. `mask` is an i1 Value or None."""
     type_ = memory_type(code)
+    place = settled(e, place)
     if place.step is None and not place.vectors:
         return _from_memory(e, code, _load_scalar(e, type_, pointer, place.base, mask))
     if not place.vectors and place.step in ("1", "-1"):
@@ -221,6 +229,7 @@ def _load_gather(e, type_, pointer, place, lanes, mask):
 def store(e, code, pointer, place: Place, value, lanes, mask=None, stream=False):
     """Writes value(s) at a place."""
     type_ = memory_type(code)
+    place = settled(e, place)
     if code == "b1":
         value = e.zext(value, "i8")
     elif code in ("f16", "bf16"):

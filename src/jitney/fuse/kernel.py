@@ -126,6 +126,9 @@ class Kernel:
     label: str = ""
 
 
+SHORT_STRIDE = 4  # up to here vectors are read whole and their elements picked
+
+
 class Slots:
     """Numbers the parameters of a kernel: `name(value)` gives the text of an integer."""
 
@@ -159,17 +162,25 @@ class SlottedKernel:
     params: dict
 
 
-def _affine_text(slots, affines, affine, names) -> str:
-    """The text of an index; one slot for each (atom, coefficient) of the kernel."""
+def _affine_text(slots, affines, affine, names, lane_loops) -> str:
+    """The text of an index; one slot for each (atom, coefficient) of the kernel.
+
+    Short strides along the vector loops are structural: their elements come in whole vectors.
+    """
     known = affines.get(affine)
     if known is None:
-        terms = []
+        terms, skipped = [], 0
         for atom, c in affine[1]:
             key = (atom, c)
+            short = atom in lane_loops and 1 < c <= SHORT_STRIDE
+            if short:
+                skipped = c
             if key not in slots.named:
-                slots.named[key] = slots.integer(c)
+                slots.named[key] = str(c) if short else slots.integer(c)
             terms.append((atom, slots.named[key]))
-        known = affines[affine] = (slots.integer(affine[0]), tuple(terms))
+        inside = 0 <= affine[0] < skipped
+        base = str(affine[0]) if inside else slots.integer(affine[0])
+        known = affines[affine] = (base, tuple(terms))
     base, terms = known
     parts = [f"{c}*{names(atom)}" for atom, c in terms]
     if base != "0" or not parts:
@@ -185,6 +196,15 @@ def _loaded_anew(load: Expr, by_id: dict[int, Expr]) -> frozenset:
     for atom, _ in load.attrs[1][1]:
         found = found - (by_id[-1 - atom].variables if atom < 0 else {atom})
     return found
+
+
+def _lane_loops(kernel: Kernel) -> frozenset[int]:
+    """The loops that vectors run along, unless they are short."""
+    if kernel.small or kernel.lane == "none":
+        return frozenset()
+    if kernel.lane == "row":
+        return frozenset(loop.variable for loop in kernel.rows[-1:])
+    return frozenset(stage.loops[-1].variable for stage in kernel.stages if stage.loops)
 
 
 def number_slots(kernel: Kernel, used: list[Expr]) -> SlottedKernel:
@@ -205,8 +225,10 @@ def number_slots(kernel: Kernel, used: list[Expr]) -> SlottedKernel:
     def names(atom):
         return loop_names[atom] if atom >= 0 else f"e{number[-1 - atom]}"
 
+    lane_loops = _lane_loops(kernel)
+
     def affine(a):
-        return _affine_text(slots, affines, a, names)
+        return _affine_text(slots, affines, a, names, lane_loops)
 
     def loop_text(loop):
         loop_names[loop.variable] = f"v{len(loop_names)}"

@@ -10,6 +10,8 @@ import math
 from ..ir.types import nbytes_of
 from . import affine as af
 from .buffers import NativeStep, PythonStep, View, whole
+from .build_kernel import is_elementwise
+from .kernel import SHORT_STRIDE
 from .partition import step_maker
 from .pull_gather import clamped
 from .pull_views import MAX_SELECTS
@@ -29,11 +31,35 @@ def store_parts(partition, node, view, item):
     if node.size <= SMALL_CONCAT and len(node.args) <= MAX_SELECTS:
         partition.emit_kernel([(node, view)], item)
         return
+    parts = []
     for part in node.args:
         corner = [0] * len(node.shape)
         corner[axis] = start
-        partition.emit_into(part, view.part(corner, part.shape), item)
+        parts.append((part, view.part(corner, part.shape)))
         start += part.shape[axis]
+    if _side_by_side(partition, node):
+        partition.emit_kernel(parts, item)
+        return
+    for part, place in parts:
+        partition.emit_into(part, place, item)
+
+
+def _side_by_side(partition, node) -> bool:
+    """Whether the parts are few columns of single elements (those of complex numbers, say): one
+    kernel writes whole vectors of them, where one kernel a part would write every n-th element."""
+    axis = node.attrs[0]
+    if node.size != math.prod(node.shape[: axis + 1]) or len(node.args) > SHORT_STRIDE:
+        return False
+    return all(p.shape == node.args[0].shape and p.shape[axis] == 1 and _is_plain(partition, p)
+               for p in node.args)
+
+
+def _is_plain(partition, node) -> bool:
+    """A view of something elementwise or stored."""
+    while node.op in ("reshape", "transpose", "broadcast", "slice", "reverse"):
+        node = node.args[0]
+    return is_elementwise(node) or node.op in ("iota", "lit") or (
+        partition.view_of(node) is not None)
 
 
 @step_maker("dynamic_update_slice")

@@ -1,0 +1,112 @@
+"""Loads and stores with a short stride along the vector loop: whole vectors, shuffled in registers.
+
+In: a `Place` whose step is a small number known when the kernel is written ('2', '3', '4'; the
+parts of complex numbers, columns of narrow matrices). Out: the value(s). A machine's gathers and
+scatters go element by element; here `step` neighbouring vectors are read, and the elements picked.
+Nothing beyond the last wanted element is touched: the last vector is read under a mask.
+"""
+
+from . import memory
+from .emitter import Value
+
+
+def load(e, code, pointer, place, lanes, mask=None):
+    """The element(s) at place.skip + step*lane."""
+    type_, step = memory.memory_type(code), int(place.step)
+    if mask is not None and mask.lanes != lanes:
+        mask = e.splat(mask, lanes)
+    names = []
+    for u in range(e.copies):
+        chosen = memory._copy_names(e, mask, u)
+        parts = []
+        for k in range(step):
+            at = memory._shifted(e, place.base, (u * step + k) * lanes)
+            address = e.instruction(f"getelementptr {type_}, ptr {pointer}, i64 {at}")
+            # positions of vector k before (or at) the last element
+            wanted = [k * lanes + i <= step * (lanes - 1) + place.skip for i in range(lanes)]
+            allowed = _allowed(e, chosen, wanted, lanes, step, k)
+            parts.append(memory._vector_load(e, f"<{lanes} x {type_}>", type_, address, allowed))
+        names.append(_pick(e, type_, parts, step, place.skip, lanes))
+    return memory._from_memory(e, code, Value(tuple(names), type_, lanes))
+
+
+def _pick(e, type_, parts, step, skip, lanes):
+    """Every step-th element of the vectors side by side, from `skip` on."""
+    found = parts[0]
+    for k in range(1, step):
+        picks = []
+        for i in range(lanes):
+            at = step * i + skip
+            before = at if k == 1 else i  # what was found so far is in its lane already
+            picks.append(lanes + at % lanes if at // lanes == k else min(before, lanes - 1))
+        found = _shuffle(e, type_, found, parts[k], picks, lanes)
+    return found
+
+
+def store(e, code, pointer, place, values, lanes, mask=None):
+    """Writes values[k] at k + step*lane; the elements between that are not given stay."""
+    type_, step = memory.memory_type(code), int(place.step)
+    values = {k: _in_memory(e, code, v, lanes) for k, v in values.items()}
+    if mask is not None and mask.lanes != lanes:
+        mask = e.splat(mask, lanes)
+    for u in range(e.copies):
+        names = {k: v.names[u if len(v.names) > 1 else 0] for k, v in values.items()}
+        chosen = memory._copy_names(e, mask, u)
+        for k in range(step):
+            where = [divmod(k * lanes + i, step) for i in range(lanes)]
+            name = _weave(e, type_, names, where, lanes)
+            at = memory._shifted(e, place.base, (u * step + k) * lanes)
+            address = e.instruction(f"getelementptr {type_}, ptr {pointer}, i64 {at}")
+            wanted = [one in names for _, one in where]
+            allowed = _allowed(e, chosen, wanted, lanes, step, k)
+            _write(e, type_, address, name, lanes, allowed)
+
+
+def _in_memory(e, code, value, lanes):
+    if code == "b1":
+        value = e.zext(value, "i8")
+    elif code in ("f16", "bf16"):
+        value = e.bitcast("i16", value)
+    return value if value.lanes == lanes else e.splat(value, lanes)
+
+
+def _weave(e, type_, names, where, lanes):
+    """One vector of the result; where[i] = (lane, which value)."""
+    found = None
+    for k, name in names.items():
+        if found is None:
+            found = _shuffle(e, type_, name, name, [lane for lane, _ in where], lanes)
+            continue
+        picks = [lanes + lane if one == k else i for i, (lane, one) in enumerate(where)]
+        found = _shuffle(e, type_, found, name, picks, lanes)
+    return found
+
+
+def _write(e, type_, address, name, lanes, allowed):
+    vector, align = f"<{lanes} x {type_}>", memory._align(type_)
+    if allowed is None:
+        e.emit_raw(f"  store {vector} {name}, ptr {address}, align {align}")
+        return
+    bits, suffix = f"<{lanes} x i1>", memory._suffix(vector)
+    e.declare(f"declare void @llvm.masked.store.{suffix}.p0({vector}, ptr, i32 immarg, {bits})")
+    e.emit_raw(
+        f"  call void @llvm.masked.store.{suffix}.p0({vector} {name}, ptr {address}, "
+        f"i32 {align}, {bits} {allowed})"
+    )
+
+
+def _allowed(e, chosen, wanted, lanes, step, k):
+    """The mask of vector k's elements: `chosen` (of lanes, or None), each lane's `step` elements in
+    a row, and of those the wanted ones. None: all."""
+    constant = "<" + ", ".join(f"i1 {'true' if w else 'false'}" for w in wanted) + ">"
+    if chosen is None:
+        return None if all(wanted) else constant
+    picks = [(k * lanes + i) // step for i in range(lanes)]
+    spread = _shuffle(e, "i1", chosen, chosen, picks, lanes)
+    return spread if all(wanted) else e.instruction(f"and <{lanes} x i1> {spread}, {constant}")
+
+
+def _shuffle(e, type_, a, b, picks, lanes):
+    order = ", ".join(f"i32 {p}" for p in picks)
+    vector = f"<{lanes} x {type_}>"
+    return e.instruction(f"shufflevector {vector} {a}, {vector} {b}, <{lanes} x i32> <{order}>")
