@@ -1,0 +1,1 @@
+"""Programs of high-performance computing, written once for JAX's language and once as loops."""

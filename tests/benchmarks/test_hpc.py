@@ -1,0 +1,66 @@
+"""The programs of benchmarks/hpc compute what their NumPy references say."""
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import jitney
+from jitney import _native
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
+from hpc import catalogue  # noqa: E402
+
+PROGRAMS = catalogue.programs()
+names = pytest.mark.parametrize("made", PROGRAMS, ids=lambda p: f"{p.family}.{p.name}")
+
+
+@pytest.fixture(autouse=True)
+def restored():
+    yield
+    _native.set_num_threads(0)
+    jitney.config.update("jax_enable_x64", False)
+
+
+def arguments(made):
+    return made.make(np.random.default_rng(7), made.small)
+
+
+def run(made, jit=True) -> tuple[np.ndarray, ...]:
+    """The result of the array program."""
+    jitney.config.update("jax_enable_x64", made.x64)
+    fun = made.array(jitney)
+    out = (jitney.jit(fun) if jit else fun)(*map(jitney.numpy.asarray, arguments(made)))
+    return tuple(np.asarray(r) for r in (out if isinstance(out, (tuple, list)) else (out,)))
+
+
+@names
+def test_array_program_agrees_with_numpy_for_any_number_of_threads(made):
+    _native.set_num_threads(1)
+    one = run(made)
+    catalogue.compare(made, one, made.reference(*arguments(made)))
+    _native.set_num_threads(2)
+    for a, b in zip(one, run(made), strict=True):
+        assert a.dtype == b.dtype and a.tobytes() == b.tobytes()
+
+
+@names
+def test_loops_agree_with_numpy(made):
+    """Numba's versions as plain Python."""
+    plain = SimpleNamespace(njit=decorator, prange=range)
+    with np.errstate(over="ignore"):
+        got = made.loops(plain)(*arguments(made))
+    catalogue.compare(made, got, made.reference(*arguments(made)))
+
+
+def decorator(fun=None, **options):
+    """Stands for numba.njit."""
+    return fun if fun is not None else lambda f: f
+
+
+def test_there_are_enough_programs_and_each_says_what_it_is():
+    assert len(PROGRAMS) >= 30
+    assert all(len(p.text) > 30 for p in PROGRAMS)
+    assert {p.family for p in PROGRAMS} == set(catalogue.FAMILIES)
