@@ -215,7 +215,7 @@ class HistogramEqualization:
             scale = f(255) / f(n * m - first)
             for v in range(256):
                 value = np.floor(f(below[v] - first) * scale + f(0.5))
-                table[v] = int(min(max(value, f(0)), f(255)))
+                table[v] = np.uint8(min(max(value, f(0)), f(255)))
             out = np.empty_like(image)
             for i in numba.prange(n):
                 for j in range(m):

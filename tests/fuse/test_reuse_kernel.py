@@ -66,3 +66,21 @@ def test_another_constant_needs_no_new_kernel(monkeypatch):
     with jitney.disable_jit():
         want = layers(3, 0.7)(x)
     assert np.allclose(found, want, rtol=1e-4, atol=1e-5)
+
+
+def test_a_sum_in_pieces_that_another_kernel_stored():
+    """The second round of a partition may find the sum of pieces stored, or not."""
+    def f(x):
+        wide = jnp.pad(x, 1, mode="edge")
+        north, south = wide[:-2, 1:-1] - x, wide[2:, 1:-1] - x
+        west, east = wide[1:-1, :-2] - x, wide[1:-1, 2:] - x
+        square = (north**2 + south**2 + west**2 + east**2) / x**2
+        bend = (north + south + west + east) / x
+        c = (0.5 * square - bend**2 / 16.0) / (1.0 + 0.25 * bend) ** 2 * x.mean()
+        below = jnp.concatenate([c[1:], c[-1:]])
+        beside = jnp.concatenate([c[:, 1:], c[:, -1:]], axis=1)
+        return x + 0.125 * (c * north + below * south + c * west + beside * east)
+
+    reuse_kernel.forget()
+    x = jnp.ones((384, 384))
+    np.testing.assert_array_equal(jitney.jit(f)(x), x)

@@ -164,8 +164,8 @@ class Recorder:
         self.log[entry] = None
         self.numbers.setdefault(result.id, self.count)
         self.count += 1
-        if entry[0] == "reshape" and self._is_stored_otherwise(result):
-            self.complete = False
+        if self._is_stored_otherwise(result):
+            self.complete = False  # the description does not say so
 
     def _is_stored_otherwise(self, node: Node) -> bool:
         return node.op != "reshape" and self.partition.view_of(node) is not None
