@@ -270,7 +270,10 @@ class KernelBuilder:
         return self._keep(node, index, expr) if mask is None else expr
 
     def _other(self, node, index, mask) -> Expr:
-        view = None if self._is_written_here(node) else self.partition.view_of(node)
+        view = None
+        if not self._is_written_here(node):
+            self.partition.is_forced(node)  # is asked for, if it is
+            view = self.partition.view_of(node)
         if view is not None:
             return self.load(view, index, mask)
         rule = PULL_RULES.get(node.op)

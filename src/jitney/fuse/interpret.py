@@ -57,13 +57,13 @@ class _Row:
         self.carried = [self.buffers[c.buffer][at] for c, at in zip(stage.carried, places)]
         while True:
             here = {**bound, variable: turn}
+            if stage.test is None and turn == stage.loops[0].extent:
+                break
             values = self._values(here)
             if stage.test is not None:
                 self.buffers[stage.flag][0] = values[stage.test.id]
                 if not values[stage.test.id]:
                     break
-            elif turn == stage.loops[0].extent:
-                break
             for store in stage.stores:
                 self._store(store, values, here)
             self.carried = [values[c.next.id] for c in stage.carried]

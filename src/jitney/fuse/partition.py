@@ -39,6 +39,7 @@ TINY_PRODUCT = 4096
 MERGED_SIZE = 64  # elements up to which nodes that kernels asked for share a kernel (rule 6)
 MERGED_ROOTS = 64
 STENCIL_COST = 64  # work per element above which a value read at neighbouring places is stored
+MANY_READS = 16  # a gather that reads each element so often reads it from memory
 ROUNDS = 3  # partitions tried: forcing more values into buffers rarely changes a third one
 STEP_MAKERS: dict = {}
 
@@ -458,18 +459,24 @@ def partition_graph(graph: Graph, table, target: CpuTarget, plan_contraction=Non
 
 def stored_operands(graph: Graph) -> frozenset:
     """Nodes that will live in buffers whatever happens, as operands of routines and large matrix
-    products: other kernels read them there instead of computing them again."""
+    products: other kernels read them there instead of computing them again. So do gathers that read
+    what is padded many times over."""
     found = set()
     for node in graph.nodes():
         if node.op == "dot" and node.size * node.args[0].size <= TINY_PRODUCT:
             continue
+        if node.op == "gather" and node.size >= MANY_READS * node.args[0].size:
+            found |= {a.id for a in [_below_views(node.args[0])] if a.op == "pad"}
         if node.op in ("dot", "call", "cumulative"):
-            for a in node.args:
-                while a.op in ("transpose", "reshape"):
-                    a = a.args[0]
-                if is_elementwise(a):
-                    found.add(a.id)
+            operands = [_below_views(a) for a in node.args]
+            found |= {a.id for a in operands if is_elementwise(a)}
     return frozenset(found)
+
+
+def _below_views(node: Node) -> Node:
+    while node.op in ("transpose", "reshape"):
+        node = node.args[0]
+    return node
 
 
 def _work(node: Node) -> int:

@@ -1,11 +1,14 @@
 """Traced positions: dynamic slices and gathers as loads at computed places.
 
 Out-of-bounds starts are clamped; in mode 'fill' the elements of a window that would not fit are the
-fill value (never read).
+fill value (never read). Positions that are known to be inside, like those of `arange`, are plain
+indices.
 """
 
+import numpy as np
+
 from ..graph.graph import literal_value
-from ..ir.types import kind_of
+from ..ir.types import DTYPE_OF_CODE, kind_of
 from . import affine as af
 from .build_kernel import pull_rule
 
@@ -24,9 +27,55 @@ def clamped(builder, start, limit):
     if start.op in ("const", "param"):
         value = int(literal_value(start.attrs[0], start.dtype))
         return af.constant(min(max(value, 0), limit))
+    place = known_place(builder, start)
+    if place is not None and place[1] >= 0 and place[2] <= limit:
+        return place[0]
     start = as_i64(builder, start)
     low = builder.make("max", (start, builder.integer(0)), "i64")
     return builder.atom(builder.make("min", (low, builder.integer(limit)), "i64"))
+
+
+def known_place(builder, expr):
+    """(affine, least, greatest) of an integer expression of loop variables and constants alone
+    (`arange` as an index), if it never wraps; else None."""
+    found = _known_affine(builder, expr)
+    if found is None:
+        return None
+    low, high = _range(builder, found)
+    info = np.iinfo(DTYPE_OF_CODE[expr.dtype])
+    return (found, low, high) if info.min <= low and high <= info.max else None
+
+
+def _known_affine(builder, expr):
+    if kind_of(expr.dtype) not in "iu":
+        return None
+    if expr.op == "index":
+        loops = [atom for atom, _ in expr.attrs[-1][1]]
+        known = all(a >= 0 and builder.extents[a] > 0 for a in loops)
+        return expr.attrs[-1] if known else None
+    if expr.op in ("const", "param"):
+        return af.constant(int(literal_value(expr.attrs[0], expr.dtype)))
+    if expr.op not in ("convert", "add", "sub", "mul"):
+        return None
+    inner = [known_place(builder, a) for a in expr.args]
+    if None in inner:
+        return None
+    first, *second = [place[0] for place in inner]
+    if expr.op == "convert":
+        return first
+    if expr.op == "mul":
+        first, other = (first, second[0]) if not second[0][1] else (second[0], first)
+        return af.scale(first, other[0]) if not other[1] else None
+    return af.add(first, second[0] if expr.op == "add" else af.scale(second[0], -1))
+
+
+def _range(builder, affine):
+    """The least and the greatest value over the loops."""
+    low = high = affine[0]
+    for atom, coefficient in affine[1]:
+        last = coefficient * (builder.extents[atom] - 1)
+        low, high = low + min(last, 0), high + max(last, 0)
+    return low, high
 
 
 @pull_rule("dynamic_slice")
@@ -54,8 +103,12 @@ def pull_gather(builder, node, index, mask):
         local = af.ZERO if axis in collapsed else next(offsets)
         if axis in start_map:
             where = (*batch, af.constant(start_map.index(axis)))
-            start = as_i64(builder, builder.value(indices, where, mask))
-            if mode == "fill":
+            start = builder.value(indices, where, mask)
+            place = known_place(builder, start)
+            start = as_i64(builder, start)
+            if place is not None and place[1] >= 0 and place[2] <= n - sizes[axis]:
+                local = af.add(local, place[0])
+            elif mode == "fill":
                 fits = _fits(builder, start, n - sizes[axis])
                 inside = builder.both(inside, fits)
                 local = af.add(local, builder.atom(start))

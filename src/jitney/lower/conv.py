@@ -3,7 +3,8 @@
 The image becomes [batch, *spatial, feature], padded and dilated. Then the cheapest of:
  - few kernel elements: patches side by side (im2col), one product with the kernel's matrix;
  - few results (a kernel's gradient): one product for each result position;
- - neither: patches by a gather along every spatial axis.
+ - a sequence with one feature: sums over windows;
+ - none of these: patches by a gather along every spatial axis.
 Kernels with one input feature a group (depthwise) are sums of slices times numbers.
 Invariant: groups are batch axes of the product.
 """
@@ -17,6 +18,7 @@ from .rules import Pair, lower_rule
 from .shape import pad_node
 
 MAX_SLICES = 64
+FEW_TAPS = 16  # up to here a sequence's kernel is written out as a sum of slices
 
 
 @lower_rule("conv_general_dilated")
@@ -69,6 +71,10 @@ def _product(g, x, k, out, strides, dilation, code):
     """[G, N, *out, O] from x [G, N, *spatial, C] and k [G, *window, C, O]."""
     window = k.shape[1:-2]
     geometry = out, strides, dilation
+    if len(out) == 1 and window[0] > FEW_TAPS and out[0] > MAX_SLICES and (
+        x.shape[0] == x.shape[-1] == k.shape[-1] == 1 == strides[0] == dilation[0]
+    ):
+        return _sequence(g, x, k, out[0], code)
     if math.prod(window) <= MAX_SLICES:
         slices = [_tap(g, x, place, *geometry) for place in _places(window)]
         if k.shape[-2] == 1:
@@ -77,6 +83,18 @@ def _product(g, x, k, out, strides, dilation, code):
     if math.prod(out) <= MAX_SLICES:
         return _by_position(g, x, k, geometry, code)
     return _matrix_product(g, _gathered(g, x, window, *geometry), k, code)
+
+
+def _sequence(g, x, k, n, code):
+    """One sequence a batch element and one kernel: sums over windows that nobody stores.
+
+    As a product with a matrix of shifted kernels it would spread NaN to the neighbours.
+    """
+    wide = "f32" if code in ("f16", "bf16") else code
+    windows = _gathered(g, x, k.shape[1:2], (n,), (1,), (1,))
+    taps = g.broadcast(g.reshape(g.convert(k, wide), k.shape[1:2]), windows.shape, (3,))
+    y = g.reduce("sum", g.mul(g.convert(windows, wide), taps), (3,))
+    return g.convert(g.reshape(y, (*windows.shape[:3], 1)), code)
 
 
 def _places(extents):

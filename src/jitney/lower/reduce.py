@@ -5,6 +5,7 @@ import math
 from ..core import interpret
 from ..core.jaxpr import ClosedJaxpr, DebugInfo
 from ..core.staging import trace_flat
+from ..graph.diagonal import sum_on_diagonal
 from ..ir.types import code_of, kind_of
 from ..lax.nary import broadcast_to
 from ..lax.tree_reduce import reduce_pairs
@@ -32,16 +33,21 @@ def _register(name, kind):
         if x.dtype == "b1":
             boolean = {"max": "or", "min": "and", "sum": "or", "prod": "and"}.get(kind, kind)
             return ctx.g.reduce(boolean, x, axes)
-        return ctx.g.reduce(kind, x, axes)
+        return _sum(ctx.g, x, axes) if kind == "sum" else ctx.g.reduce(kind, x, axes)
 
 
 for _name, _kind in _KINDS.items():
     _register(_name, _kind)
 
 
+def _sum(g, x, axes):
+    diagonal = sum_on_diagonal(g, x, axes)
+    return g.reduce("sum", x, axes) if diagonal is None else diagonal
+
+
 def _complex(g, kind, x, axes):
     if kind == "sum":
-        return Pair(g.reduce("sum", x.re, axes), g.reduce("sum", x.im, axes))
+        return Pair(_sum(g, x.re, axes), _sum(g, x.im, axes))
     if kind in _HALVED and (kind == "prod" or x.re.size):
         return _by_halves(g, _HALVED[kind], x, axes)
     raise LoweringError(f"reduction {kind} of complex numbers")

@@ -14,7 +14,7 @@ import numpy as np
 from jitney import lax
 from jitney.base import dtypes
 from jitney.numpy.creation import from_numpy
-from jitney.numpy.jitted import traced_call
+from jitney.numpy.jitted import one_program, traced_call
 from jitney.numpy.manipulation import moveaxis, ravel
 from jitney.numpy.promotion import array_arguments, check_arraylike, dtype_of, shape_of
 from jitney.numpy.ranges import diagonal_mask
@@ -64,6 +64,11 @@ def diagflat(v, k=0):
     v = ravel(array_arguments("diagflat", v))
     count = shape_of(v)[0]
     k = operator.index(k)
+    return _on_diagonal(v, count, k)
+
+
+@one_program(static_argnums=(1, 2))
+def _on_diagonal(v: Any, count: int, k: int) -> Any:
     n = count + abs(k)
     zeros = lax.full((n * n,), 0, dtype_of(v))
     if not count:
@@ -88,7 +93,7 @@ def diag_indices(n, ndim=2):
         raise ValueError(f"n argument to diag_indices must be nonnegative, got {n}")
     if ndim < 0:
         raise ValueError(f"ndim argument to diag_indices must be nonnegative, got {ndim}")
-    return (_index(np.arange(n)),) * ndim
+    return (_index(np.arange(n, dtype=dtypes.canonicalize_dtype(np.int64))),) * ndim
 
 
 def diag_indices_from(arr):

@@ -2,6 +2,7 @@
 
 `inlined`: the function vanishes under a trace (its primitives appear in the caller's jaxpr).
 `traced_call`: the function stays a `jit[name=…]` equation, as JAX prints it.
+`one_program`: the function is inlined under a trace, and one program when called by itself.
 Invariant: name, docstring and signature are those of the plain function.
 """
 
@@ -11,7 +12,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from jitney import _native
 from jitney.api.jit import JitFunction, jit
+from jitney.core.trace import Tracer
 
 
 def named(function: Callable, name: str, doc: str) -> Callable:
@@ -34,6 +37,30 @@ def traced_call(function: Callable | None = None, **options: Any) -> Any:
     if function is None:
         return functools.partial(traced_call, **options)
     return jit(function, **options)
+
+
+def one_program(function: Callable | None = None, **options: Any) -> Any:
+    """A plain function whose eager calls are one compiled program instead of one an operation.
+
+    Under a trace it is the plain function: nothing of this is seen in a jaxpr. Usable as a
+    decorator with or without options (those of `jit`; static arguments must be hashable).
+    """
+    if function is None:
+        return functools.partial(one_program, **options)
+    whole = jit(function, **options)
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if is_eager(*args, *kwargs.values()):
+            return whole(*args, **kwargs)
+        return function(*args, **kwargs)
+
+    return call
+
+
+def is_eager(*values: Any) -> bool:
+    """Whether nothing is being traced, and none of the values is a tracer."""
+    return _native.current_trace() is None and not any(isinstance(v, Tracer) for v in values)
 
 
 class AxisFunction(JitFunction):

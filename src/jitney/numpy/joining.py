@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from jitney import lax
+from jitney.api.jit import jit
 from jitney.core import avals
 from jitney.core.trace import Tracer
-from jitney.numpy.jitted import inlined, traced_call
+from jitney.numpy.jitted import inlined, is_eager, traced_call
 from jitney.numpy.manipulation import atleast_1d, atleast_2d, atleast_3d, part, ravel
 from jitney.numpy.promotion import (
     array_arguments,
@@ -270,6 +271,9 @@ def delete(arr, obj, axis=None, *, assume_unique_indices=False):
             raise ValueError("jnp.delete: the positions must be known now unless "
                              "assume_unique_indices=True")
         return _delete_traced(arr, obj, axis)
+    run = _run_of(positions, length)
+    if run is not None and is_eager(arr):
+        return _without_run(arr, run[0], run[1], axis)
     if isinstance(positions, slice):
         removed = np.arange(length)[positions]
     else:
@@ -281,6 +285,43 @@ def delete(arr, obj, axis=None, *, assume_unique_indices=False):
     kept = np.ones(length, bool)
     kept[removed] = False
     return _runs(arr, kept, axis)
+
+
+def _run_of(positions: Any, length: int) -> tuple[int, int] | None:
+    """(start, count) of positions side by side."""
+    if isinstance(positions, slice):
+        start, stop, step = positions.indices(length)
+        return (start, max(0, stop - start)) if step == 1 else None
+    if isinstance(positions, int) and -length <= positions < length:
+        return positions % length, 1
+    return None
+
+
+@jit(static_argnums=(2, 3))
+def _without_run(arr: Any, start: Any, count: int, axis: int) -> Any:
+    """One program for every start: what comes before, or what comes `count` later."""
+    if not count:
+        return arr
+    length = shape_of(arr)[axis]
+    before = part(arr, 0, length - count, axis)
+    after = part(arr, count, length, axis)
+    place = lax.broadcasted_iota(np.int32, shape_of(before), axis)
+    return lax.select(lax.lt(place, lax.full_like(place, start)), before, after)
+
+
+@jit(static_argnums=(3,))
+def _with_value(arr: Any, start: Any, value: Any, axis: int) -> Any:
+    """One program for every start: with `value` (extent 1 along the axis) put in there."""
+    zero, config = lax.full((), 0, dtype_of(arr)), [(0, 0, 0)] * len(shape_of(arr))
+    config[axis] = (0, 1, 0)
+    before = lax.pad(arr, zero, config)
+    config[axis] = (1, 0, 0)
+    after = lax.pad(arr, zero, config)
+    place = lax.broadcasted_iota(np.int32, shape_of(before), axis)
+    start = lax.full_like(place, start)
+    value = lax.broadcast_in_dim(value, shape_of(before), tuple(range(len(shape_of(arr)))))
+    return lax.select(lax.lt(place, start), before,
+                      lax.select(lax.eq(place, start), value, after))
 
 
 def _runs(arr: Any, kept: np.ndarray, axis: int) -> Any:
@@ -341,6 +382,8 @@ def insert(arr, obj, values, axis=None):
     target = list(shape_of(arr))
     target[axis] = count
     values = lax.broadcast_in_dim(values, tuple(target), tuple(range(rank)))
+    if count == 1 and length and is_eager(arr, values):
+        return _with_value(arr, int(index[0]), values, axis)
     return _interleave(arr, values, index, axis)
 
 

@@ -183,8 +183,10 @@ def diagonal(x, /, *, offset=0):
 
 def trace(x, /, *, offset=0, dtype=None):
     """The sums of the diagonals of matrices x [..., m, n]."""
-    return jnp.trace(arraylike("jnp.linalg.trace", x), offset=offset, axis1=-2, axis2=-1,
-                     dtype=dtype)
+    x = arraylike("jnp.linalg.trace", x)
+    if isinstance(offset, int) and offset == 0:  # known: only the diagonal is read
+        return jnp.trace(x, axis1=-2, axis2=-1, dtype=dtype)
+    return jnp.trace(x, offset=offset, axis1=-2, axis2=-1, dtype=dtype)
 
 
 __all__ = ["cross", "diagonal", "matmul", "matrix_norm", "matrix_transpose", "norm", "outer",

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from jitney import lax
+from jitney.api.jit import jit
 from jitney.base import dtypes
 from jitney.numpy import reductions
 from jitney.numpy.creation import broadcast_value
 from jitney.numpy.diagonals import diag
-from jitney.numpy.jitted import traced_call
+from jitney.numpy.jitted import is_eager, traced_call
 from jitney.numpy.joining import concatenate
 from jitney.numpy.linear_products import dot, outer
 from jitney.numpy.manipulation import atleast_1d, part, roll, trim_zeros
@@ -34,6 +35,8 @@ from jitney.numpy.ranges import eye, vander
 from jitney.numpy.statistics import convolve
 from jitney.numpy.ufuncs import constant, sqrt, true_divide
 from jitney.numpy.where import where_value
+
+MANY_STEPS = 16  # a longer division is a loop when it runs by itself
 
 # --- values and arithmetic ---------------------------------------------------------------------
 
@@ -79,9 +82,7 @@ def polymul(a1, a2, *, trim_leading_zeros=False):
     return convolve(a1, a2, mode="full")
 
 
-def polydiv(u, v, *, trim_leading_zeros=False):
-    """Quotient and remainder of two polynomials."""
-    u, v = promote_dtypes_inexact(*array_arguments("polydiv", u, v))
+def _divided(u: Any, v: Any) -> tuple[Any, Any]:
     m, n = len(u) - 1, len(v) - 1
     scale = true_divide(constant(1, v), v[0])
     quotient = lax.full((max(m - n + 1, 1),), constant(0, u))
@@ -89,6 +90,35 @@ def polydiv(u, v, *, trim_leading_zeros=False):
         factor = scale * u[k]
         quotient = quotient.at[k].set(factor)
         u = u.at[k:k + n + 1].add(lax.neg(factor) * v)
+    return quotient, u
+
+
+@jit
+def _divided_in_a_loop(u: Any, v: Any) -> tuple[Any, Any]:
+    """The same, not written out."""
+    steps, width = shape_of(u)[0] - shape_of(v)[0] + 1, shape_of(v)[0]
+    scale = true_divide(constant(1, v), v[0])
+
+    def step(k, state):
+        quotient, u = state
+        window = lax.dynamic_slice_in_dim(u, k, width)
+        factor = lax.mul(scale, window[0])
+        window = window + lax.neg(factor) * v
+        quotient = lax.dynamic_update_slice_in_dim(quotient, factor[None], k, 0)
+        return quotient, lax.dynamic_update_slice_in_dim(u, window, k, 0)
+
+    quotient = lax.full((steps,), constant(0, u))
+    return lax.fori_loop(0, steps, step, (quotient, u))
+
+
+def polydiv(u, v, *, trim_leading_zeros=False):
+    """Quotient and remainder of two polynomials."""
+    u, v = promote_dtypes_inexact(*array_arguments("polydiv", u, v))
+    m, n = len(u) - 1, len(v) - 1
+    if m - n > MANY_STEPS and is_eager(u, v):
+        quotient, u = _divided_in_a_loop(u, v)
+    else:
+        quotient, u = _divided(u, v)
     if trim_leading_zeros:
         return quotient, trim_zeros(u, trim="f")
     return quotient, u

@@ -21,7 +21,7 @@ from jitney.numpy.creation import (
     may_make_directly,
     placed,
 )
-from jitney.numpy.jitted import traced_call
+from jitney.numpy.jitted import one_program, traced_call
 from jitney.numpy.promotion import (
     array_arguments,
     arraylike,
@@ -266,12 +266,17 @@ def _eye(N: Any, M: Any, k: Any, dtype: Any) -> Any:
     if isinstance(k, (int, np.integer)):
         if may_make_directly(rows * columns):
             return from_numpy(np.eye(rows, columns, int(k)), wanted)
-        offset = np.int32(k)
+        return _ones_on_diagonal(rows, columns, int(k), wanted)
     else:
         if not is_integral(dtype_of(k)):
             raise TypeError(f"k must be an integer, got {dtype_of(k)}")
         offset = convert(k, np.dtype(np.int32))
     return lax.convert_element_type(diagonal_mask(rows, columns, offset, lax.eq), wanted)
+
+
+@one_program(static_argnums=(0, 1, 2, 3))
+def _ones_on_diagonal(rows: int, columns: int, k: int, dtype: Any) -> Any:
+    return lax.convert_element_type(diagonal_mask(rows, columns, np.int32(k), lax.eq), dtype)
 
 
 def diagonal_mask(rows: int, columns: int, offset: Any, compare: Any) -> Any:
@@ -299,7 +304,12 @@ def tri(N, M=None, k=0, dtype=None):
     rows, columns = operator.index(N), operator.index(N if M is None else M)
     if may_make_directly(rows * columns):
         return from_numpy(np.tri(rows, columns, k), wanted)
-    return lax.convert_element_type(lower_mask(rows, columns, operator.index(k)), wanted)
+    return _ones_below_diagonal(rows, columns, operator.index(k), wanted)
+
+
+@one_program(static_argnums=(0, 1, 2, 3))
+def _ones_below_diagonal(rows: int, columns: int, k: int, dtype: Any) -> Any:
+    return lax.convert_element_type(lower_mask(rows, columns, k), dtype)
 
 
 @traced_call(static_argnames=("k",))
@@ -356,7 +366,11 @@ def indices(dimensions, dtype=None, sparse=False):
     """Index arrays of a grid of the given shape."""
     wanted = dtypes.canonicalize_dtype(np.int64) if dtype is None else requested_dtype(
         dtype, "indices")
-    shape = tuple(operator.index(n) for n in dimensions)
+    return _indices(tuple(operator.index(n) for n in dimensions), wanted, bool(sparse))
+
+
+@one_program(static_argnums=(0, 1, 2))
+def _indices(shape: tuple[int, ...], wanted: Any, sparse: bool) -> Any:
     rank = len(shape)
     grids = []
     for i, n in enumerate(shape):

@@ -18,7 +18,7 @@ from jitney.lax.out_sharding import check_out_sharding
 from jitney.numpy import reductions
 from jitney.numpy.arithmetic import clip, floor_divide, remainder
 from jitney.numpy.creation import asarray, broadcast_value, from_numpy
-from jitney.numpy.jitted import traced_call
+from jitney.numpy.jitted import one_program, traced_call
 from jitney.numpy.joining import stack
 from jitney.numpy.manipulation import atleast_1d, broadcast_arrays, ravel
 from jitney.numpy.promotion import (
@@ -410,7 +410,12 @@ def bincount(x, weights=None, minlength=0, *, length=None, out_sharding=None):
 def unravel_index(indices, shape):
     """Positions in an array of the given shape, from positions in the flattened one."""
     indices = array_arguments("unravel_index", indices)
-    dims = tuple(operator.index(n) for n in (shape if np.ndim(shape) else (shape,)))
+    return _unravelled(indices, tuple(
+        operator.index(n) for n in (shape if np.ndim(shape) else (shape,))))
+
+
+@one_program(static_argnums=(1,))
+def _unravelled(indices: Any, dims: tuple[int, ...]) -> Any:
     total = math.prod(dims)
     indices = clip(indices, -total, max(total - 1, 0))
     indices = where_value(indices < 0, indices + total, indices)

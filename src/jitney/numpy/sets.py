@@ -17,7 +17,7 @@ from jitney import lax
 from jitney.base import dtypes
 from jitney.numpy import reductions
 from jitney.numpy.creation import from_numpy
-from jitney.numpy.jitted import traced_call
+from jitney.numpy.jitted import is_eager, traced_call
 from jitney.numpy.joining import concatenate
 from jitney.numpy.manipulation import moveaxis, ravel
 from jitney.numpy.promotion import (
@@ -52,6 +52,9 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, ax
                           "jnp.unique() compatible with JIT and other transforms, you can specify "
                           "a concrete value for the size argument, which will determine the "
                           "output size.")
+        if is_eager(ar):
+            return _unique_of_values(ar, axis, equal_nan, bool(return_index), bool(return_inverse),
+                                     bool(return_counts))
         found = _unique_now(ar, axis, equal_nan)
     else:
         size = operator.index(concrete_or_error(size, "The error arose for the size argument of "
@@ -69,6 +72,21 @@ def _rows(ar: Any, axis: Any) -> tuple[Any, int]:
         return ravel(ar), 0
     axis = canonical_axis(axis, len(shape_of(ar)))
     return moveaxis(ar, axis, 0), axis
+
+
+def _unique_of_values(ar: Any, axis: Any, equal_nan: bool, index: bool, inverse: bool,
+                      counts: bool) -> Any:
+    """What NumPy finds, and no more than is asked for."""
+    known = np.asarray(ar)
+    if axis is not None:
+        axis = canonical_axis(axis, known.ndim)
+    found = np.unique(known, return_index=index, return_inverse=inverse, return_counts=counts,
+                      axis=axis, equal_nan=equal_nan)
+    values, *extras = found if isinstance(found, tuple) else (found,)
+    if inverse:
+        extras[index] = extras[index].reshape(known.shape if axis is None else -1)
+    values = from_numpy(values, dtype_of(ar))
+    return (values, *[_int(x) for x in extras]) if extras else values
 
 
 def _unique_now(ar: Any, axis: Any, equal_nan: bool) -> tuple[Any, Any, Any, Any]:
@@ -209,7 +227,8 @@ def _in1d(ar1, ar2, invert, method="auto"):
         return reductions.any(lax.eq(left, right), axis=1)
     tests = lax.sort(convert(tests, dtype_of(tests)))
     flat = convert(flat, dtype_of(flat))
-    index = lax.min(searchsorted(tests, flat), np.int32(m - 1))
+    index = searchsorted(tests, flat)
+    index = lax.min(index, constant(m - 1, index))
     hit = lax.eq(tests[index], flat)
     return lax.bitwise_not(hit) if invert else hit
 

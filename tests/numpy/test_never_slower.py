@@ -1,0 +1,257 @@
+"""Functions with a quick way of their own, against NumPy: dtypes, shapes, axes, edges.
+
+The quick ways are taken by eager calls; under `jit` the result must be the same.
+"""
+
+import numpy as np
+import pytest
+
+import jitney
+import jitney.numpy as jnp
+from jitney.testing.stages import check_all_stages
+
+RNG = np.random.default_rng(0)
+NUMBERS = ["float32", "float64", "int32", "int8", "uint8", "complex64", "float16"]
+
+
+@pytest.fixture(autouse=True)
+def wide_types():
+    with jitney.enable_x64(True):
+        yield
+
+
+def numbers(shape, dtype):
+    """Small whole numbers."""
+    return RNG.integers(0 if dtype == "uint8" else -9, 9, shape).astype(dtype)
+
+
+def both_ways(function, *args, **options):
+    """The result of an eager call, and of a jitted one, which are equal."""
+    eager = function(*args, **options)
+    jitted = jitney.jit(lambda *given: function(*given, **options))(*args)
+    for a, b in zip(jitney.tree.leaves(eager), jitney.tree.leaves(jitted)):
+        assert a.dtype == b.dtype and a.shape == b.shape
+        np.testing.assert_allclose(np.asarray(a, complex), np.asarray(b, complex), rtol=1e-5,
+                                   atol=1e-5)
+    return eager
+
+
+# --- sequences ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", NUMBERS)
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+@pytest.mark.parametrize("n, width", [(1000, 17), (200, 65), (1000, 300), (300, 299), (65, 65)])
+def test_convolutions(n, width, mode, dtype):
+    x, k = numbers(n, dtype), numbers(width, dtype)
+    wide = complex if dtype == "complex64" else float
+    for name in ("convolve", "correlate"):
+        got = np.asarray(getattr(jnp, name)(x, k, mode=mode))
+        want = getattr(np, name)(x.astype(wide), k.astype(wide), mode)
+        np.testing.assert_allclose(got.astype(wide), want.astype(wide),
+                                   rtol=2e-3 if dtype == "float16" else 1e-6,
+                                   atol=2e-3 * abs(want).max() if dtype == "float16" else 1e-3)
+
+
+def test_convolution_keeps_nan_where_it_belongs():
+    x, k = RNG.normal(size=500).astype(np.float32), np.ones(40, np.float32)
+    x[100], x[300] = np.nan, np.inf
+    got = np.asarray(jnp.convolve(x, k))
+    want = np.array([x[max(0, i - 39):i + 1].sum() for i in range(len(got))])
+    np.testing.assert_array_equal(np.isnan(got), np.isnan(want))
+    np.testing.assert_array_equal(np.isinf(got), np.isinf(want))
+
+
+def test_convolution_at_every_stage():
+    check_all_stages(jnp.convolve, RNG.normal(size=120).astype(np.float32),
+                     RNG.normal(size=30).astype(np.float32), rtol=1e-4, atol=1e-4)
+
+
+def test_gradient_of_a_convolution():
+    x, k = RNG.normal(size=150), RNG.normal(size=40)
+    got = jitney.grad(lambda k: (jnp.convolve(x, k) ** 2).sum())(k)
+    np.testing.assert_allclose(got, np.correlate(2 * np.convolve(x, k), x), rtol=1e-9)
+
+
+# --- diagonals ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("k", [-8, -2, -1, 0, 1, 2, 9])
+@pytest.mark.parametrize("shape", [(5, 5), (40, 40), (3, 7), (7, 3), (1, 5), (0, 3)])
+def test_traces(shape, k):
+    for batch in ((), (4,), (2, 3)):
+        for dtype in ("float32", "int32", "complex64"):
+            x = numbers((*batch, *shape), dtype)
+            got = jitney.jit(lambda x: jnp.trace(x, k, -2, -1))(x)
+            np.testing.assert_allclose(got, np.trace(x, k, -2, -1), rtol=1e-5)
+            np.testing.assert_allclose(jnp.trace(x, k, -2, -1), np.trace(x, k, -2, -1), rtol=1e-5)
+            got = jitney.jit(lambda x: jnp.trace(x, k, -1, -2))(x)
+            np.testing.assert_allclose(got, np.trace(x, k, -1, -2), rtol=1e-5)
+
+
+@pytest.mark.parametrize("form", ["...ii->...", "...ii->...i"])
+def test_diagonals_by_einsum(form):
+    for shape in ((6, 6), (3, 6, 6), (2, 3, 4, 4)):
+        x = numbers(shape, "float32")
+        np.testing.assert_allclose(jitney.jit(lambda x: jnp.einsum(form, x))(x), np.einsum(form, x))
+
+
+def test_trace_leaves_nan_beside_the_diagonal_out():
+    x = np.full((50, 50), np.nan, np.float32)
+    np.fill_diagonal(x, 1.0)
+    assert jnp.trace(x) == 50
+    check_all_stages(lambda x: jnp.einsum("ii->i", x), x)
+
+
+def test_trace_reads_the_diagonal_alone():
+    text = jitney.jit(jnp.trace).lower(np.ones((300, 300), np.float32)).compile().as_text()
+    assert "select" not in text and "i32" not in text, text
+
+
+# --- positions known beforehand -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("program", [
+    lambda x: x[jnp.arange(3, 60), jnp.arange(57) * 2],
+    lambda x: x[jnp.arange(60) - 5],
+    lambda x: x[jnp.arange(10)[:, None] + jnp.arange(20)[None]],
+    lambda x: x.at[jnp.arange(50, 80)].get(mode="fill", fill_value=-1),
+    lambda x: x.at[jnp.arange(50, 80)].get(mode="clip"),
+    lambda x: x[jnp.arange(250, 300).astype("uint8")],
+    lambda x: jnp.diagonal(x, 3),
+])
+def test_known_positions(program):
+    x = RNG.normal(size=(70, 120)).astype(np.float32)
+    check_all_stages(program, x)
+
+
+# --- matrices of zeros and ones, grids ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8", "bool", "complex64", None])
+@pytest.mark.parametrize("n, m", [(3, None), (200, 300), (300, 200), (0, 5), (257, 257)])
+def test_matrices_of_ones(n, m, dtype):
+    wanted = dtype or "float64"
+    for k in (-3, 0, 2, 400):
+        np.testing.assert_array_equal(jnp.eye(n, m, k, dtype), np.eye(n, m, k, wanted))
+        got = jnp.tri(n, m, k, dtype or "float32")
+        np.testing.assert_array_equal(got, np.tri(n, m, k, dtype or "float32"))
+        assert jnp.eye(n, m, k, dtype).dtype == wanted
+
+
+def test_grids():
+    for shape in ((3, 4), (300, 200), (5,), (0, 3), (4, 5, 6)):
+        for sparse in (False, True):
+            got = jnp.indices(shape, dtype="int32", sparse=sparse)
+            for a, b in zip(got, np.indices(shape, sparse=sparse), strict=True):
+                np.testing.assert_array_equal(a, b)
+
+
+def test_matrices_with_a_diagonal():
+    for n in (0, 1, 5, 300):
+        for k in (-2, 0, 3):
+            v = numbers(n, "float32")
+            np.testing.assert_array_equal(both_ways(jnp.diagflat, v, k=k), np.diagflat(v, k))
+
+
+def test_positions_unravelled():
+    i = RNG.integers(0, 24, 500).astype(np.int32)
+    for got, want in zip(both_ways(jnp.unravel_index, i, shape=(2, 3, 4)),
+                         np.unravel_index(i, (2, 3, 4)), strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
+# --- insert, delete -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("where", [0, 3, -1, -7, 6, slice(2, 5), slice(None), slice(5, 2),
+                                   slice(1, 6, 2), slice(-3, None), slice(6, 0, -2)])
+@pytest.mark.parametrize("axis", [None, 0, 1, -1])
+@pytest.mark.parametrize("dtype", ["float32", "int32", "bool", "complex64"])
+def test_delete(dtype, axis, where):
+    x = numbers((7, 7), dtype)
+    np.testing.assert_array_equal(both_ways(jnp.delete, x, obj=where, axis=axis),
+                                  np.delete(x, where, axis))
+
+
+@pytest.mark.parametrize("where", [0, 3, -1, 7, [2], [1, 1, 5]])
+@pytest.mark.parametrize("axis", [None, 0, 1])
+@pytest.mark.parametrize("dtype", ["float32", "int32", "bool", "complex64"])
+def test_insert(dtype, axis, where):
+    x = numbers((7, 7), dtype)
+    value = numbers((), dtype)
+    np.testing.assert_array_equal(both_ways(jnp.insert, x, obj=where, values=value, axis=axis),
+                                  np.insert(x, where, value, axis))
+    if axis is not None and not isinstance(where, list):
+        row = numbers(7, dtype)
+        np.testing.assert_array_equal(
+            both_ways(jnp.insert, x, obj=where, values=row, axis=axis),
+            np.insert(x, where, row, axis))
+
+
+def test_deleting_elsewhere_compiles_nothing():
+    from jitney.backend import object_cache
+
+    x = jnp.arange(1000.0)
+    jnp.delete(x, 5), jnp.insert(x, 5, 1.0)
+    before = object_cache.counters["compiled"]
+    deleted, inserted = jnp.delete(x, 700), jnp.insert(x, 700, -1.0)
+    assert object_cache.counters["compiled"] == before
+    assert deleted[700] == 701 and inserted[700] == -1
+
+
+def test_delete_is_differentiable():
+    got = jitney.grad(lambda x: (jnp.delete(x, 2) ** 2).sum())(jnp.arange(5.0))
+    np.testing.assert_array_equal(got, [0, 2, 0, 6, 8])
+
+
+# --- sets, polynomials ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [*NUMBERS, "bool"])
+@pytest.mark.parametrize("shape", [(0,), (1,), (50,), (10, 7)])
+@pytest.mark.parametrize("wanted", range(8))
+def test_unique(dtype, shape, wanted):
+    x = numbers(shape, dtype)
+    options = dict(return_index=bool(wanted & 1), return_inverse=bool(wanted & 2),
+                   return_counts=bool(wanted & 4))
+    for axis in (None, *range(len(shape))):
+        got = jnp.unique(jnp.asarray(x), axis=axis, **options)
+        want = np.unique(x, axis=axis, **options)
+        for g, w in zip(*(r if isinstance(r, tuple) else (r,) for r in (got, want)), strict=True):
+            np.testing.assert_array_equal(np.asarray(g).ravel(), w.ravel())
+            assert g.dtype == w.dtype or g.dtype == np.int64
+
+
+@pytest.mark.parametrize("equal_nan", [True, False])
+def test_unique_with_nan(equal_nan):
+    x = np.array([1, np.nan, 1, np.nan, -0.0, 0.0], np.float32)
+    np.testing.assert_array_equal(jnp.unique(x, equal_nan=equal_nan),
+                                  np.unique(x, equal_nan=equal_nan))
+
+
+def test_unique_is_differentiable():
+    got = jitney.grad(lambda x: (jnp.unique(x) * jnp.arange(3.0)).sum())(jnp.array([5., 1., 3.]))
+    np.testing.assert_array_equal(got, [2, 0, 1])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32", "float64"])
+def test_isin_of_many(dtype):
+    x, y = RNG.integers(0, 4000, 3000).astype(dtype), RNG.integers(0, 4000, 2000).astype(dtype)
+    np.testing.assert_array_equal(jnp.isin(x, y), np.isin(x, y))
+    with jitney.enable_x64(False):
+        x, y = x.astype("float32"), y.astype("float32")
+        np.testing.assert_array_equal(jnp.isin(x, y), np.isin(x, y))
+
+
+@pytest.mark.parametrize("m, n", [(60, 5), (17, 17), (18, 1), (5, 3), (3, 5), (200, 150)])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "int32"])
+def test_polynomial_division(dtype, m, n):
+    u, v = numbers(m, dtype), np.abs(numbers(n, dtype)) + 20 * (np.arange(n) == 0)
+    v = v.astype(dtype)
+    got = jnp.polydiv(u, v)
+    want = np.polydiv(u, v)
+    np.testing.assert_allclose(np.asarray(got[0]), want[0], rtol=2e-4, atol=2e-4)
+    whole = np.polyadd(np.polymul(np.asarray(got[0], complex), v), np.asarray(got[1], complex))
+    np.testing.assert_allclose(whole[-m:] if len(whole) >= m else np.pad(
+        whole, (m - len(whole), 0)), u, rtol=1e-3, atol=2e-3)
