@@ -211,7 +211,7 @@ class HistogramEqualization:
                 for j in range(m):
                     counts[image[i, j]] += 1
             below = np.cumsum(counts)
-            first = below[np.argmax(counts > 0)]
+            first = below[counts > 0][0]
             scale = f(255) / f(n * m - first)
             for v in range(256):
                 value = np.floor(f(below[v] - first) * scale + f(0.5))

@@ -91,9 +91,9 @@ class Poisson:
 
         def run(f):
             n, m = f.shape
-            x = 2.0 * jnp.pi * jnp.fft.fftfreq(n)
-            y = 2.0 * jnp.pi * jnp.fft.rfftfreq(m)
-            eigen = 4.0 - 2.0 * jnp.cos(x)[:, None] - 2.0 * jnp.cos(y)[None, :]
+            x = jnp.sin(jnp.pi * jnp.fft.fftfreq(n)) ** 2
+            y = jnp.sin(jnp.pi * jnp.fft.rfftfreq(m)) ** 2
+            eigen = 4.0 * (x[:, None] + y[None, :])
             eigen = eigen.at[0, 0].set(1.0)
             waves = (jnp.fft.rfft2(f) / eigen).at[0, 0].set(0.0)
             return jnp.fft.irfft2(waves, s=f.shape)
@@ -101,8 +101,9 @@ class Poisson:
         return run
 
     def reference(f):
-        x, y = 2 * np.pi * np.fft.fftfreq(f.shape[0]), 2 * np.pi * np.fft.rfftfreq(f.shape[1])
-        eigen = 4.0 - 2.0 * np.cos(x)[:, None] - 2.0 * np.cos(y)
+        x = np.sin(np.pi * np.fft.fftfreq(f.shape[0])) ** 2
+        y = np.sin(np.pi * np.fft.rfftfreq(f.shape[1])) ** 2
+        eigen = 4 * (x[:, None] + y)
         eigen[0, 0] = np.inf
         return np.fft.irfft2(np.fft.rfft2(f) / eigen, s=f.shape).astype(np.float32)
 
@@ -113,14 +114,14 @@ class Poisson:
         def divide(waves, x, y):
             for i in numba.prange(waves.shape[0]):
                 for j in range(waves.shape[1]):
-                    eigen = np.float32(4) - np.float32(2) * (x[i] + y[j])
+                    eigen = np.float32(4) * (x[i] + y[j])
                     waves[i, j] = waves[i, j] / eigen if i + j else np.complex64(0)
 
         def run(f):
-            f32, tau = np.float32, 2 * np.pi
             waves = scipy.fft.rfft2(f, workers=-1)
-            x = np.cos(tau * np.fft.fftfreq(f.shape[0])).astype(f32)
-            divide(waves, x, np.cos(tau * np.fft.rfftfreq(f.shape[1])).astype(f32))
+            x = np.sin(np.pi * np.fft.fftfreq(f.shape[0])) ** 2
+            y = np.sin(np.pi * np.fft.rfftfreq(f.shape[1])) ** 2
+            divide(waves, x.astype(np.float32), y.astype(np.float32))
             return scipy.fft.irfft2(waves, s=f.shape, workers=-1)
 
         return run
