@@ -179,7 +179,8 @@ def draw(rows: list[Row], peers: list[str], path: Path) -> None:
     axes.set_yticks(list(places), [r.program.name.replace("_", " ") for r in rows], fontsize=7)
     axes.set_xlabel("how many times as fast jitney is")
     axes.grid(axis="x", color="0.9")
-    axes.legend()
+    if peers:
+        axes.legend()
     figure.savefig(path, dpi=120)
     pyplot.close(figure)
 

@@ -1,0 +1,90 @@
+// What the machine can do: copies of memory, and multiply-adds in registers, by several threads.
+//
+// `copy_speed(bytes, threads, repetitions, stream)` and `flops(threads, repetitions)` answer bytes
+// and operations a second. Each thread repeats its share without waiting for the others.
+#include <immintrin.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+namespace {
+
+typedef float Vector __attribute__((vector_size(64), aligned(64)));
+
+// Seconds from the moment all threads are ready until the last one is done.
+template <class Work>
+double timed(int threads, Work work) {
+  std::atomic<int> ready{0};
+  std::atomic<bool> go{false};
+  std::vector<std::thread> others;
+  auto part = [&](int number) {
+    ready.fetch_add(1);
+    while (!go.load()) {
+    }
+    work(number);
+  };
+  for (int i = 1; i < threads; ++i) others.emplace_back(part, i);
+  while (ready.load() < threads - 1) {
+  }
+  auto start = std::chrono::steady_clock::now();
+  go.store(true);
+  work(0);
+  for (auto& other : others) other.join();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+void copy(const Vector* from, Vector* to, int64_t count) {
+  for (int64_t i = 0; i < count; i += 4) {
+    Vector a = from[i], b = from[i + 1], c = from[i + 2], d = from[i + 3];
+    to[i] = a;
+    to[i + 1] = b;
+    to[i + 2] = c;
+    to[i + 3] = d;
+  }
+}
+
+void copy_past_caches(const Vector* from, Vector* to, int64_t count) {
+  const float* a = reinterpret_cast<const float*>(from);
+  float* b = reinterpret_cast<float*>(to);
+  for (int64_t i = 0; i < 16 * count; i += 4) _mm_stream_ps(b + i, _mm_load_ps(a + i));
+  _mm_sfence();
+}
+
+}  // namespace
+
+extern "C" double copy_speed(int64_t bytes, int threads, int64_t repetitions, int stream) {
+  const int64_t count = bytes / 2 / threads / 256 * 4;  // vectors of a thread's source
+  std::vector<void*> memory;
+  for (int i = 0; i < 2 * threads; ++i) {
+    memory.push_back(std::aligned_alloc(1 << 21, ((count * 64 >> 21) + 1) << 21));
+    std::memset(memory.back(), i, count * 64);
+  }
+  double seconds = timed(threads, [&](int number) {
+    for (int64_t r = 0; r < repetitions; ++r) {
+      auto from = static_cast<const Vector*>(memory[2 * number]);
+      (stream ? copy_past_caches : copy)(from, static_cast<Vector*>(memory[2 * number + 1]), count);
+      asm volatile("" ::: "memory");
+    }
+  });
+  for (void* one : memory) std::free(one);
+  return 128.0 * count * threads * repetitions / seconds;
+}
+
+extern "C" double flops(int threads, int64_t repetitions) {
+  double seconds = timed(threads, [&](int) {
+    Vector sums[12] = {}, x = {}, y = {};
+    for (int k = 0; k < 16; ++k) x[k] = 0.5f, y[k] = 1.0f;
+    asm volatile("" : "+m"(x), "+m"(y));
+    const Vector a = x, b = y;
+    for (int64_t r = 0; r < repetitions; ++r) {
+      for (int k = 0; k < 12; ++k) sums[k] = sums[k] * a + b;
+    }
+    asm volatile("" : "+m"(sums));
+  });
+  return 2.0 * 16 * 12 * repetitions * threads / seconds;
+}

@@ -1,0 +1,86 @@
+"""The machine's ceilings: speed of copies by their size, and of multiply-adds in registers.
+
+In: nothing; `ceilings.cpp` is compiled for this machine with the system's C++ compiler. Out:
+`Ceilings`, whose measurements are repeated by the caller, between those of programs.
+"""
+
+import ctypes
+import math
+import os
+import statistics
+import subprocess
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+from jitney import _native
+
+SOURCE = Path(__file__).with_suffix(".cpp")
+SIZES = {"64 KiB": 2**16, "1 MiB": 2**20, "8 MiB": 2**23, "128 MiB": 2**27}  # bytes moved
+STREAMED = 2**24  # from here on copies that bypass the caches are tried, too
+MOVED = 2**28  # bytes a measurement moves
+
+
+@cache
+def library() -> ctypes.CDLL:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "ceilings.so"
+        compiler = os.environ.get("CXX", "c++")
+        flags = ["-O3", "-march=native", "-ffp-contract=fast", "-shared", "-fPIC", "-pthread"]
+        subprocess.run([compiler, *flags, SOURCE, "-o", path], check=True)
+        found = ctypes.CDLL(str(path))
+    found.copy_speed.restype = found.flops.restype = ctypes.c_double
+    return found
+
+
+class Ceilings:
+    """Bytes and operations a second, medians of what was measured."""
+
+    def __init__(self):
+        self.threads = _native.num_threads()
+        self.copies: dict[str, list[float]] = {name: [] for name in SIZES}
+        self.operations: list[float] = []
+
+    def measure_once(self) -> None:
+        for name, nbytes in SIZES.items():
+            ways = (0, 1) if nbytes >= STREAMED else (0,)
+            self.copies[name].append(max(self._copy(nbytes, way) for way in ways))
+        self.operations.append(self._best(lambda threads: library().flops(threads, 300_000)))
+
+    def _copy(self, nbytes: int, stream: int) -> float:
+        count = ctypes.c_int64(max(1, MOVED // nbytes))
+        size = ctypes.c_int64(nbytes)
+        return self._best(lambda threads: library().copy_speed(size, threads, count, stream))
+
+    def _best(self, speed: Callable[[int], float]) -> float:
+        """By one thread or by all, whichever is faster."""
+        return max(speed(threads) for threads in {1, self.threads})
+
+    @property
+    def flops(self) -> float:
+        return statistics.median(self.operations)
+
+    def speeds(self) -> dict[str, float]:
+        return {name: statistics.median(found) for name, found in self.copies.items()}
+
+    def bandwidth(self, nbytes: int) -> float:
+        """The speed of a copy of this size, between the measured ones by logarithms."""
+        points = [(math.log(SIZES[name]), speed) for name, speed in self.speeds().items()]
+        at = math.log(max(nbytes, 1))
+        if at <= points[0][0]:
+            return points[0][1]
+        for (x, low), (y, high) in zip(points, points[1:]):
+            if at <= y:
+                return low + (high - low) * (at - x) / (y - x)
+        return points[-1][1]
+
+    def text(self) -> str:
+        copies = ", ".join(f"{v / 1e9:.0f} ({k})" for k, v in self.speeds().items())
+        return (
+            f"Ceilings by {self.threads} threads: {self.flops / 1e9:.0f} GFLOP/s in float32; "
+            f"copies, in GB/s read and written: {copies}."
+        )
+
+    def as_json(self) -> dict:
+        return {"threads": self.threads, "flops": self.flops, "copies": self.speeds()}
