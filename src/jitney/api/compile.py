@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from jitney.base import config, debug
+from jitney.base.collector import without_collector
 from jitney.base.lazy import lazy_module
 from jitney.core import avals
 from jitney.core.dce import dce_jaxpr, prune_constants
@@ -108,6 +109,7 @@ def _compile(closed: ClosedJaxpr, name: str, donated: tuple[bool, ...]) -> Any:
         return compile_reference(closed, name=name, donated=donated)
 
 
+@without_collector
 def make_runnable(closed: ClosedJaxpr, name: str, donated: Sequence[int] = (),
                   keep_unused: bool = False) -> Runnable:
     """Compile a traced program: drop dead code and unused inputs, turn constants into inputs.

@@ -6,7 +6,9 @@ is made total here (x / 0 = -1, x % 0 = x, INT_MIN / -1 = INT_MIN, as XLA's CPU 
 that no lane can trap, not even one beyond the end of the data.
 """
 
-from ..ir.types import DTYPE_OF_CODE, ELEMENT_TYPES, bits_of, kind_of
+import numpy as np
+
+from ..ir.types import DTYPE_OF_CODE, ELEMENT_TYPES, bits_of, kind_of, nbytes_of
 from . import math as vector_math
 
 _FLOAT_BINARY = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
@@ -44,6 +46,17 @@ def evaluate(e, op, code, arg_codes, args):
     if kind_of(first) == "f":
         return _float(e, op, code, args)
     return _integer(e, op, first, args)
+
+
+def constant_of_bits(e, code, bits):
+    """A constant of an element type, from its bit pattern."""
+    width = nbytes_of(code)
+    if kind_of(code) == "f":
+        number = np.asarray(bits, f"u{width}").view(DTYPE_OF_CODE[code])[()]
+        return e.constant(llvm_type(code), float(number.astype(np.float64)), 1)
+    bits &= (1 << (8 * width)) - 1
+    negative = bits >> (8 * width - 1) and width > 1
+    return e.constant(llvm_type(code), bits - (1 << (8 * width)) if negative else bits, 1)
 
 
 def widen(e, value, code):

@@ -12,13 +12,10 @@ binds all its variables, so whatever does not change in a loop is computed befor
 time; small kernels are masked throughout, which halves the code to compile.
 """
 
-import numpy as np
-
 from ..fuse.schedule import lanes_of
 from ..ir.target import CpuTarget
-from ..ir.types import DTYPE_OF_CODE, nbytes_of
 from . import memory, reduce, register_loop, strided, transpose
-from .elementwise import evaluate, llvm_type
+from .elementwise import constant_of_bits, evaluate, llvm_type
 from .emitter import Emitter, Value
 from .outline import Outliner
 
@@ -421,7 +418,7 @@ class KernelEmitter:
     def _expression(self, x) -> Value:
         e, op = self.e, x.op
         if op == "const":
-            return self._constant(x)
+            return constant_of_bits(e, x.dtype, x.attrs[0])
         if op == "param":
             return self._parameter(x)
         if op == "load":
@@ -438,13 +435,6 @@ class KernelEmitter:
         if self.outliner.handles(x):
             return self.outliner.call(e, x, args)
         return evaluate(e, op, x.dtype, [a.dtype for a in x.args], args)
-
-    def _constant(self, x):
-        type_ = llvm_type(x.dtype)
-        if type_ in ("float", "double", "half", "bfloat"):
-            from_bits = _float_of_bits(x.attrs[0], x.dtype)
-            return self.e.constant(type_, from_bits, 1)
-        return self.e.constant(type_, _signed(x.attrs[0], nbytes_of(x.dtype)), 1)
 
     def _parameter(self, x):
         e, slot = self.e, self.slotted.params[x.id][1:]
@@ -585,13 +575,3 @@ def is_short_stride(text: str) -> bool:
 def operand(text: str) -> str:
     """A slot name or an integer as an LLVM operand."""
     return f"%{text}" if text[0] == "s" else text
-
-
-def _signed(bits: int, nbytes: int) -> int:
-    bits &= (1 << (8 * nbytes)) - 1
-    return bits - (1 << (8 * nbytes)) if bits >> (8 * nbytes - 1) and nbytes > 1 else bits
-
-
-def _float_of_bits(bits, code):
-    width = nbytes_of(code)
-    return float(np.asarray(bits, f"u{width}").view(DTYPE_OF_CODE[code])[()].astype(np.float64))

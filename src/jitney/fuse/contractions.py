@@ -18,22 +18,30 @@ TINY = 1024  # products of at most this many multiplications are fused loops
 
 @step_maker("dot")
 def store_dot(partition, node, view, item):
-    (contract_a, contract_b), (batch_a, batch_b) = node.attrs
-    a, b = node.args
-    free_a = _rest(a, contract_a, batch_a)
-    free_b = _rest(b, contract_b, batch_b)
-    sizes = _sizes(node, a, b, free_a, free_b)
-    plan = None
-    if math.prod(sizes) > TINY and partition.plan_contraction is not None:
-        plan = _plan(
-            partition, node, view,
-            (a, batch_a, free_a, contract_a), (b, batch_b, contract_b, free_b), sizes,
-        )  # fmt: skip
+    plan = plan_product(partition, node, view)
     if plan is None:
-        partition.emit_kernel([(as_loops(partition, node, a, b, free_a, free_b), view)], item)
+        partition.emit_kernel([(as_loops(partition, node), view)], item)
         return
     contraction, first, second = plan
-    _add_steps(partition, item, contraction, [first, second, view])
+    add_contraction(partition, item, contraction, [first, second, view])
+
+
+def plan_product(partition, node, view, tail=None):
+    """(plan, view of a, view of b) of a product stored at `view`; None if it is to be loops."""
+    (contract_a, contract_b), (batch_a, batch_b) = node.attrs
+    a, b = node.args
+    free_a, free_b = _rest(a, contract_a, batch_a), _rest(b, contract_b, batch_b)
+    sizes = _sizes(node, a, b, free_a, free_b)
+    if math.prod(sizes) <= TINY or partition.plan_contraction is None:
+        return None
+    left, right = (a, batch_a, free_a, contract_a), (b, batch_b, contract_b, free_b)
+    return _plan(partition, node, view, left, right, sizes, tail)
+
+
+def sides_of(node) -> tuple[int, int]:
+    """How many axes of a product are its batch, and how many its rows; the rest are columns."""
+    (contract_a, _), (batch_a, _) = node.attrs
+    return len(batch_a), len(_rest(node.args[0], contract_a, batch_a))
 
 
 @step_maker("transpose")
@@ -65,7 +73,7 @@ def _sizes(node, a, b, free_a, free_b):
     )
 
 
-def _plan(partition, node, view, left, right, sizes):
+def _plan(partition, node, view, left, right, sizes, tail):
     """(plan, view of a, view of b), or None if the product is to be loops."""
     place = _place_of_result(node, view, left)
     if place is None or kind_of(node.dtype) not in "fiu":
@@ -81,9 +89,12 @@ def _plan(partition, node, view, left, right, sizes):
     c_batch, codes = m * n * inner, (left[0].dtype, node.dtype)
     if place == "rows":
         plan = partition.plan_contraction(
-            batch, m, n, k, *codes, a_strides, b_strides, (c_batch, n, 1), inner, inner_strides
-        )
+            batch, m, n, k, *codes, a_strides, b_strides, (c_batch, n, 1),
+            inner, inner_strides, tail,
+        )  # fmt: skip
         return None if plan is None else (plan, a.view, b.view)
+    if tail is not None:
+        return None
     a_strides, b_strides = (a_batch, *a.inner[::-1]), (b_batch, *b.inner[::-1])
     plan = partition.plan_contraction(  # C' = B' A'
         batch, n, m, k, *codes, b_strides, a_strides, (c_batch, m, 1),
@@ -195,10 +206,12 @@ def _broadcast_view(partition, node) -> View:
     return View(inner.buffer, node.shape, tuple(strides), inner.offset)
 
 
-def as_loops(partition, node, a, b, free_a, free_b):
+def as_loops(partition, node):
     """The product as a reduction of an elementwise product: fused, for tiny sizes."""
     table = partition.table
     (contract_a, contract_b), (batch_a, batch_b) = node.attrs
+    a, b = node.args
+    free_a, free_b = _rest(a, contract_a, batch_a), _rest(b, contract_b, batch_b)
     batch = [a.shape[i] for i in batch_a]
     left, right = [a.shape[i] for i in free_a], [b.shape[i] for i in free_b]
     inner = [a.shape[i] for i in contract_a]
@@ -221,13 +234,15 @@ def as_loops(partition, node, a, b, free_a, free_b):
     return table.intern("reduce", (product,), node.shape, node.dtype, (kind, axes))
 
 
-def _add_steps(partition, item, plan, views):
-    """The steps of a contraction plan; operands a, b, c, then its workspace."""
+def add_contraction(partition, item, plan, views, more=()):
+    """The steps of a contraction plan; operands a, b, c, its workspace, then those of its tail."""
     if plan.workspace_bytes:
         work = partition.new_buffer("u8", plan.workspace_bytes)
         views = [*views, whole(work, (plan.workspace_bytes,))]
+    elif more:
+        views = [*views, views[2]]
     writes = {v.buffer.id for v in views[2:]}
-    refs = [(v.buffer, v.offset * nbytes_of(v.buffer.code)) for v in views]
+    refs = [(v.buffer, v.offset * nbytes_of(v.buffer.code)) for v in views] + list(more)
     for step in plan.steps:
         item.add(
             NativeStep(

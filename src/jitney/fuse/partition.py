@@ -42,6 +42,7 @@ STENCIL_COST = 64  # work per element above which a value read at neighbouring p
 MANY_READS = 16  # a gather that reads each element so often reads it from memory
 ROUNDS = 3  # partitions tried: forcing more values into buffers rarely changes a third one
 STEP_MAKERS: dict = {}
+ROOT_MAKERS: list = []
 
 
 def step_maker(op: str):
@@ -52,6 +53,13 @@ def step_maker(op: str):
         return maker
 
     return register
+
+
+def root_maker(maker):
+    """Registers `maker(partition, node, view, item) -> bool`: adds the steps of an elementwise root
+    that is to be stored and answers True, or leaves it to a kernel."""
+    ROOT_MAKERS.append(maker)
+    return maker
 
 
 class Partition:
@@ -301,9 +309,15 @@ class Partition:
             item.writes.add(view.buffer.id)
         elif maker is not None:
             maker(self, node, view, item)
-        else:
+        elif not self._is_made_otherwise(roots, item):
             self.emit_kernel(roots, item)
         self.items.append(item)
+
+    def _is_made_otherwise(self, roots, item) -> bool:
+        node, view = roots[0]
+        return len(roots) == 1 and is_elementwise(node) and any(
+            [maker(self, node, view, item) for maker in ROOT_MAKERS]
+        )
 
     def emit_into(self, node: Node, view: View, item: Item) -> None:
         """Adds steps that put the value of a node (wherever it lives) into a view."""

@@ -113,11 +113,7 @@ class StateBuilder(KernelBuilder):
         return super().load(view, index, mask, variables)
 
     def _as_sum(self, node):
-        (contract_a, contract_b), (batch_a, batch_b) = node.attrs
-        a, b = node.args
-        free_a = [i for i in range(len(a.shape)) if i not in contract_a and i not in batch_a]
-        free_b = [i for i in range(len(b.shape)) if i not in contract_b and i not in batch_b]
-        return as_loops(self.partition, node, a, b, free_a, free_b)
+        return as_loops(self.partition, node)
 
     def reduction(self, node, index, mask, kind, axes):
         source = node.args[0]

@@ -96,6 +96,10 @@ class Executable:
             if slotted is not None:
                 lines += ["    " + text for text in slotted.text.splitlines()]
                 lines.append(f"    sizes {slotted.values}")
+            epilogue = getattr(getattr(report.step, "kernel", None), "epilogue", None)
+            if epilogue is not None:
+                lines.append("    what becomes of each sum:")
+                lines += ["    " + text for text in epilogue.key.splitlines()]
         return "\n".join(lines)
 
     def cost_analysis(self) -> dict[str, float]:

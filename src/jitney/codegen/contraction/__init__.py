@@ -1,6 +1,7 @@
 """Contractions (batched matrix products) as generated kernels. Read next: `plan.py`, `tiled.py`."""
 
 from .plan import plan_contraction
+from .pointwise import pointwise_epilogue
 from .shape import (
     ContractionKernel,
     ContractionPlan,
@@ -19,4 +20,5 @@ __all__ = [
     "StorePoint",
     "bias_epilogue",
     "plan_contraction",
+    "pointwise_epilogue",
 ]

@@ -159,7 +159,8 @@ def _plan_tiled(shape, target, threads, epilogue, swapped):
         "c" if in_c else "workspace", PACKED_DEPTH + ROW_PAD if a in ("k", "any") else 0,
         swapped, shape.inner_batch > 1,
     )  # fmt: skip
-    sizes = _pieces(shape, schedule, threads)
+    work = _work(shape, epilogue)
+    sizes = _pieces(shape, schedule, threads, work)
     values = _strides(shape) | sizes
     values |= {"m": m, "n": n, "k": k, "batch": batch, "k_block": k_block}
     values["inner"] = shape.inner_batch
@@ -193,7 +194,7 @@ def _b_operand(shape, target, elements) -> str:
     return "n" if in_n else "k" if in_k else "any"
 
 
-def _pieces(shape, schedule, threads) -> dict:
+def _pieces(shape, schedule, threads, work) -> dict:
     """Spans of one piece and the blocks inside it.
 
     Splitting columns first packs each column of b once; packed rows of a want long rows of blocks.
@@ -201,7 +202,7 @@ def _pieces(shape, schedule, threads) -> dict:
     m, n, batch = shape.m, shape.n, shape.batch
     wanted = 1
     if threads > 1:
-        wanted = max(1, min(shape.flops // PIECE_FLOPS, 4 * threads))
+        wanted = max(1, min(work // PIECE_FLOPS, 4 * threads))
     parts = -(-wanted // batch)
     width = schedule.vectors * schedule.lanes if schedule.tail_rows else n
     if schedule.b == "columns":
@@ -269,7 +270,13 @@ def _one_step(schedule, values, names, extent, piece_bytes, shape, target, epilo
     if epilogue is not None:
         params += epilogue.params
     step = ContractionStep(ContractionKernel(schedule, target, epilogue), params, extent, 1)
-    return ContractionPlan((step,), extent * piece_bytes, shape.flops)
+    return ContractionPlan((step,), extent * piece_bytes, _work(shape, epilogue))
+
+
+def _work(shape, epilogue) -> int:
+    """Floating point operations, those of the epilogue included."""
+    size = shape.batch * shape.m * shape.n
+    return shape.flops + (epilogue.flops * size if epilogue is not None else 0)
 
 
 def _round_up(value: int, multiple: int) -> int:

@@ -12,7 +12,7 @@ the address of the element with all indices zero, strides count elements and may
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -57,13 +57,15 @@ class Epilogue:
     `emit(point, value)` gets a `StorePoint` and the accumulators of one row's vectors (a `Value`
     with one name for each vector), and returns the values to store: accumulators, or the result's
     type. `key` is the canonical text of what it does (its code must depend on nothing else);
-    `operands` counts its own pointers; `params` are its integers.
+    `operands` counts its own pointers; `params` are its integers; `flops` is about how many
+    operations of a product an element's share of it takes as long as.
     """
 
     key: str
-    emit: Callable
+    emit: Callable = field(compare=False)
     operands: int = 0
     params: tuple[int, ...] = ()
+    flops: int = 0
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,8 @@ class StorePoint:
 
     `row` and `column` are those of the planned shape, also when the kernel computes the transpose;
     `along` says which of them the lanes of a vector count ('column' or 'row').
-    `copies` vectors of `lanes` lanes follow each other; `count` elements exist (None: all).
+    `copies` vectors of `lanes` lanes follow each other; `count` elements exist (None: all); `acc`
+    is the sums' element code.
     """
 
     w: object
@@ -33,6 +34,7 @@ class StorePoint:
     count: str | int | None
     along: str
     first_param: int
+    acc: str
 
     @property
     def e(self):
@@ -41,6 +43,13 @@ class StorePoint:
     def param(self, i: int) -> str:
         """An integer of the epilogue, as an i64 operand."""
         return self.w.load_constant("i64", self.w.at("%params", self.first_param + i, "i64"))
+
+    def number(self, i: int, code: str) -> Value:
+        """A number of the epilogue: an integer's low bits as an element."""
+        type_ = memory_type(code)
+        address = self.w.at("%params", self.first_param + i, "i64")
+        value = Value((self.w.load_constant(type_, address),), type_, 1)
+        return as_value(self.w, code, value)
 
     def pointer(self, i: int) -> str:
         """The address of the epilogue's operand `i`."""
@@ -120,6 +129,7 @@ class Storer:
                 count,
                 along,
                 self.first_param,
+                self.elements.acc,
             )
             value = self.epilogue.emit(point, value)
         value = narrow(w, self.elements, value)

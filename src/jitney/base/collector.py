@@ -1,0 +1,67 @@
+"""The cycle collector waits while a program is planned.
+
+Planning makes some hundred objects an equation, nearly all of which live until it ends: collecting
+among them again and again found nothing and took 40 % of the first call of a program of 2,000
+equations. What planning leaves behind is collected right afterwards, in the usual order.
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+import os
+import threading
+from collections.abc import Callable
+from typing import Any
+
+_lock = threading.Lock()
+_inside = 0
+_was_enabled = False
+
+
+def _enter() -> None:
+    global _inside, _was_enabled
+    with _lock:
+        if _inside == 0:
+            _was_enabled = gc.isenabled()
+            gc.disable()
+        _inside += 1
+
+
+def _leave() -> None:
+    global _inside
+    with _lock:
+        _inside = max(0, _inside - 1)
+        if _inside == 0 and _was_enabled:
+            gc.enable()
+
+
+def _begin_child() -> None:
+    """The threads that were planning are not in the child."""
+    global _lock, _inside
+    _lock = threading.Lock()
+    if _inside:
+        _inside = 0
+        if _was_enabled:
+            gc.enable()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_child)
+
+
+def without_collector(function: Callable) -> Callable:
+    """`function`, run while the collector waits (in all threads; nested and parallel calls count).
+
+    For functions of this package that call nothing of the user's and end soon.
+    """
+
+    @functools.wraps(function)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        _enter()
+        try:
+            return function(*args, **kwargs)
+        finally:
+            _leave()
+
+    return wrapped
