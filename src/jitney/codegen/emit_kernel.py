@@ -14,6 +14,7 @@ time; small kernels are masked throughout, which halves the code to compile.
 
 from ..fuse.schedule import lanes_of
 from ..ir.target import CpuTarget
+from ..ir.types import nbytes_of
 from . import memory, reduce, register_loop, strided, transpose
 from .elementwise import constant_of_bits, evaluate, llvm_type
 from .emitter import Emitter, Value
