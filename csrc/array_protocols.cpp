@@ -234,6 +234,11 @@ PyObject* array_method_dlpack(PyObject* self, PyObject* args, PyObject* kwargs) 
   }
   Array* array = as_array(self);
   if (!array->buffer) return array_deleted_error(array);
+  if (stream != Py_None) {
+    PyErr_Format(PyExc_ValueError, "CPUs have no streams: __dlpack__ takes stream=None, not %R",
+                 stream);
+    return nullptr;
+  }
   if (device != Py_None) {
     int type, id;
     if (!PyTuple_Check(device) || !PyArg_ParseTuple(device, "ii:dl_device", &type, &id))

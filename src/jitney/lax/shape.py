@@ -81,7 +81,7 @@ def canonical_axis(axis: Any, ndim: int) -> int:
     """`axis` counted from the front; ValueError if there is no such axis."""
     axis = _index(axis)
     if not -ndim <= axis < ndim:
-        raise ValueError(f"axis {axis} is out of bounds for array of dimension {ndim}")
+        raise np.exceptions.AxisError(axis, ndim)
     return axis + ndim if axis < 0 else axis
 
 

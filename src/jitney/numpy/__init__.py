@@ -36,6 +36,8 @@ from jitney.numpy.arithmetic import (
     round,
     trunc,
 )
+from jitney.numpy.array_api import VERSION as __array_api_version__
+from jitney.numpy.array_api import namespace_info as __array_namespace_info__
 from jitney.numpy.bits import packbits, unpackbits
 from jitney.numpy.comparison import allclose, array_equal, array_equiv, isclose
 from jitney.numpy.creation import (

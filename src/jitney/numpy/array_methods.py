@@ -28,6 +28,7 @@ from jitney.numpy import (
     sorting,
     ufuncs,
 )
+from jitney.numpy.array_api import VERSIONS
 from jitney.numpy.promotion import (
     dtype_of,
     requested_dtype,
@@ -189,8 +190,9 @@ def _round_method(self, ndigits=None):
 
 def _array_namespace(self, /, *, api_version=None):
     """The module of array functions (array API)."""
-    if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
-        raise ValueError(f"api_version={api_version!r} is not available")
+    if api_version is not None and api_version not in VERSIONS:
+        raise ValueError(f"api_version={api_version!r} is not available; available versions are: "
+                         f"{list(VERSIONS)}")
     return _NAMESPACE[0]
 
 

@@ -13,12 +13,40 @@ import numpy as np
 
 from jitney.base import dtypes
 
-finfo, iinfo = ml_dtypes.finfo, ml_dtypes.iinfo
+iinfo = ml_dtypes.iinfo
 can_cast = np.can_cast
 array_repr, array_str = np.array_repr, np.array_str
 save, savez = np.save, np.savez
 ComplexWarning = np.exceptions.ComplexWarning
 pi, e, inf, nan, euler_gamma, newaxis = np.pi, np.e, np.inf, np.nan, np.euler_gamma, None
+
+
+class finfo(ml_dtypes.finfo):
+    """Limits of a floating dtype, also of an array's.
+
+    Those of float32 are Python floats, as the array API standard asks; those of float64 are floats
+    anyway, and those of narrower types numbers of that type.
+    """
+
+    def __new__(cls, dtype):
+        found = ml_dtypes.finfo(dtype)
+        return _FLOAT32_LIMITS if found.dtype == np.float32 else found
+
+
+_FIELDS = """bits dtype eps epsneg iexp machep max maxexp min minexp negep nexp nmant precision
+resolution smallest_normal smallest_subnormal tiny""".split()
+
+
+def _float32_limits() -> finfo:
+    """An instance of a class with these fields: some of NumPy's are properties of the class."""
+    source = ml_dtypes.finfo(np.float32)
+    fields = {name: getattr(source, name) for name in _FIELDS}
+    fields = {n: float(v) if isinstance(v, np.floating) else v for n, v in fields.items()}
+    texts = {"__repr__": lambda _: repr(source), "__str__": lambda _: str(source)}
+    return object.__new__(type("finfo", (finfo,), {**fields, **texts}))
+
+
+_FLOAT32_LIMITS = _float32_limits()
 
 
 def promote_types(a, b):

@@ -27,7 +27,7 @@ def _singular_values(x: Any) -> Any:
 def _canonical(axis: int, ndim: int) -> int:
     axis = operator.index(axis)
     if not -ndim <= axis < ndim:
-        raise ValueError(f"axis {axis} is out of bounds for array of dimension {ndim}")
+        raise np.exceptions.AxisError(axis, ndim)
     return axis % ndim
 
 

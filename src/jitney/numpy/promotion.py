@@ -268,10 +268,10 @@ def _checked(name: str, args: Sequence[Any]) -> Sequence[Any]:
 
 
 def canonical_axis(axis: Any, rank: int) -> int:
-    """A non-negative axis; ValueError when out of bounds."""
+    """A non-negative axis; AxisError (a ValueError and an IndexError) when out of bounds."""
     number = operator.index(axis)
     if not -rank <= number < rank:
-        raise ValueError(f"axis {number} is out of bounds for array of dimension {rank}")
+        raise np.exceptions.AxisError(number, rank)
     return number + rank if number < 0 else number
 
 

@@ -268,6 +268,8 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=None):
     """Mean of elements along axes."""
     a = arraylike("mean", a)
     no_out("mean", out)
+    if dtype is None and dtypes.is_integer(dtype_of(a)):
+        dtype = dtypes.canonicalize_dtype(np.float64)   # the array API's default, not JAX's
     return mean_along(a, axis, dtype, keepdims, where)
 
 
@@ -359,11 +361,9 @@ nancumprod = _cumulative_function("nancumprod", _scan_product, 1,
                                   "Running products, NaN counting as 1.")
 _cumsum_with_promotion = _cumulative_function(
     "_cumsum_with_promotion", _scan_sum, None, "Running sums in full width.", promote=True)
-
-
-def _product_in_own_type(a: Any, axis: int, dtype: Any) -> Any:
-    """Running products; unlike sums they keep small integer types, as in JAX."""
-    return _cumulative("cumulative_prod", a, _scan_product, None, axis, dtype, None, False)
+_cumprod_with_promotion = _cumulative_function(
+    "_cumprod_with_promotion", _scan_product, None, "Running products in full width.",
+    promote=True)
 
 
 def _array_api_scan(name: str, scan: Any, identity: int, x: Any, axis: Any, dtype: Any,
@@ -393,5 +393,5 @@ def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False):
 
 def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False):
     """Running products along an axis, optionally starting with 1."""
-    return _array_api_scan("cumulative_prod", _product_in_own_type, 1, x, axis, dtype,
+    return _array_api_scan("cumulative_prod", _cumprod_with_promotion, 1, x, axis, dtype,
                            include_initial)
