@@ -72,14 +72,6 @@ def test_swapaxes_of_a_missing_axis():
         jnp.swapaxes(X, 0, 3)
 
 
-@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "float16", "bool"])
-def test_running_products_keep_their_type(dtype):
-    x = np.arange(1, 8).astype(dtype)
-    found = jnp.cumulative_prod(x)
-    assert found.dtype == (np.int32 if dtype == "bool" else x.dtype)
-    np.testing.assert_array_equal(found, np.cumprod(x, dtype=found.dtype))
-
-
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint32", "int32", "bool"])
 def test_any_integer_selects(dtype):
     which = np.array([0, 1, 1]).astype(dtype)

@@ -99,15 +99,27 @@ def array(object, dtype=None, *args, copy=True, order="K", ndmin=0, device=None,
 
 
 def asarray(a, dtype=None, order=None, *, copy=None, device=None, out_sharding=None):
-    """As `array`, without a copy when `a` is already an array of that dtype."""
+    """As `array`, without a copy when `a` is already an array of that dtype.
+
+    ValueError with `copy=False` for anything else: the memory of other objects is always copied,
+    since their owners may write to it.
+    """
     if order not in (None, "K", "C", "A"):
         raise NotImplementedError("Only implemented for order='K'")
     wanted = None if dtype is None else requested_dtype(dtype, "asarray")
-    if copy is False and not isinstance(unwrapped(a), (Array, Tracer)):
-        if type(a) in _PYTHON_SCALARS or isinstance(a, (list, tuple)):
-            raise ValueError("jnp.asarray: cannot convert object of type "
-                             f"{type(a)} to JAX Array without copying.")
+    if copy is False:
+        _refuse_copy(unwrapped(a), wanted)
     return placed("jnp.asarray", _make(a, wanted, bool(copy)), device, out_sharding)
+
+
+def _refuse_copy(a: Any, dtype: Any) -> None:
+    """ValueError for what is not an array of that dtype already; tracers may be."""
+    if isinstance(a, Array) and dtype not in (None, a.dtype):
+        raise ValueError(f"jnp.asarray: an array of dtype {a.dtype} becomes one of dtype {dtype} "
+                         "by copying. However copy=False. Set copy=True or copy=None.")
+    if not isinstance(a, (Array, Tracer)):
+        raise ValueError("jnp.asarray: cannot convert object of type "
+                         f"{type(a)} to JAX Array without copying. Set copy=True or copy=None.")
 
 
 def _make(object: Any, dtype: Any, copy: bool) -> Any:

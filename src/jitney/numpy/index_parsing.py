@@ -146,10 +146,10 @@ def concrete_mask(mask: Any) -> np.ndarray:
 
 
 def _positions(mask: Any, shape: Sequence[int], first_axis: int, position: int) -> list:
-    """A mask as one integer array an axis it covers."""
+    """A mask as one integer array an axis it covers; axes of length 0 go with any length."""
     covered = list(shape[first_axis:first_axis + mask.ndim])
     for have, want in zip(mask.shape, covered, strict=False):
-        if have != want:
+        if have not in (want, 0):
             raise IndexError("boolean index did not match shape of indexed array in index "
                              f"{position}: got {tuple(mask.shape)}, expected {covered}")
     return list(concrete_mask(mask).nonzero())

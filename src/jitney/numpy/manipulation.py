@@ -16,6 +16,7 @@ import numpy as np
 
 from jitney import _native, lax
 from jitney.core import avals
+from jitney.core.trace import Tracer
 from jitney.lax.out_sharding import check_out_sharding
 from jitney.numpy import indexing
 from jitney.numpy.creation import asarray, broadcast_value
@@ -99,14 +100,28 @@ def part(x: Any, low: int, high: int, axis: int = 0) -> Any:
 
 
 def reshape(a, shape, order="C", *, copy=None, out_sharding=None):
-    """The elements of `a` in another shape; one length may be -1."""
+    """The elements of `a` in another shape; one length may be -1.
+
+    Arrays share their memory with the result if `copy` is False, and do not if it is True;
+    ValueError where sharing is impossible (of NumPy values, and in Fortran order).
+    """
     check_out_sharding("reshape", out_sharding)
     if copy is False:
-        raise NotImplementedError("copy=False is not supported: an array's memory is never shared "
-                                  "on request")
+        return _reshape_without_copy(a, shape, order)
+    if copy and type(a) is avals.Array:
+        a = lax.copy_p.bind(a)
     if order == "C" and is_large(a):
         return viewed(a, completed_shape(a, shape))
     return reshape_static(a, static_shape(shape), order)
+
+
+def _reshape_without_copy(a: Any, shape: Any, order: str) -> Any:
+    if isinstance(a, Tracer):
+        return reshape_static(a, static_shape(shape), order)
+    if type(a) is not avals.Array or order == "F":
+        raise ValueError(f"reshape: {type(a)} in order {order!r} has to be copied. However "
+                         "copy=False. Set copy=True or copy=None to perform the operation.")
+    return viewed(a, completed_shape(a, shape))
 
 
 _LARGE = 1 << 13                     # elements; from here on a view is worth looking for
