@@ -37,7 +37,7 @@ KNOWN = {
     "text lambda x: jnp.take(x, i, axis=1)": _OPEN + "JAX wraps negative indices in a jitted where",
 }
 for _small in ("int8", "int16", "uint8", "uint16", "uint32"):
-    KNOWN["jnp.cumulative_prod(v)", _small] = _DECIDED + "as wide as sums, by the array API standard"
+    KNOWN["jnp.cumulative_prod(v)", _small] = _DECIDED + "as wide as sums, as the array API asks"
 for _sampler in ("gamma({k}, 2.5, (7,))", "gamma({k}, 0.3, (7,))", "loggamma({k}, 0.5, (7,))",
                  "beta({k}, 2., 3., (7,))", "t({k}, 3., (7,))", "chisquare({k}, 3., shape=(7,))",
                  "f({k}, 3., 4., shape=(7,))",
