@@ -84,3 +84,19 @@ def test_a_sum_in_pieces_that_another_kernel_stored():
     reuse_kernel.forget()
     x = jnp.ones((384, 384))
     np.testing.assert_array_equal(jitney.jit(f)(x), x)
+
+
+def test_two_results_of_one_routine_and_of_two():
+    """Both look the same to the kernel that joins them, but are asked for differently."""
+    x = np.arange(12.0, dtype=np.float32).reshape(3, 4)
+
+    def one(x):
+        a, b = jitney.lax.fori_loop(0, 3, lambda _, c: (c[0] + c[1], c[1] + c[0]), (x, -x))
+        return jnp.stack([a, b], -1)
+
+    def two(x):
+        return jnp.stack([jnp.sort(-x), jnp.sort(x)], -1)
+
+    reuse_kernel.forget()
+    for function, wanted in ((one, [x * 0, x * 0]), (two, [np.sort(-x), x]), (one, [x * 0] * 2)):
+        assert np.array_equal(jitney.jit(function)(x), np.stack(wanted, -1))

@@ -57,7 +57,7 @@ def describe(partition: Any, root: Node, out: View) -> Description | None:
     """None if there is too much to describe."""
     numbers, nodes = {root.id: 0}, [root]
     rows: list[tuple] = []
-    buffers = {out.buffer.id: 0}
+    buffers, routines = {out.buffer.id: 0}, dict[int, int]()
     forced, literals = partition.forced, []
     for node in nodes:  # grows meanwhile
         view = partition.view_of(node) if node is not root else None
@@ -74,6 +74,8 @@ def describe(partition: Any, root: Node, out: View) -> Description | None:
             rows.append(("parameter", node.dtype, node.shape, literals.index(literal)))
         elif node.op not in PULL_RULES and not is_elementwise(node):
             layout = partition.strides_for(node) if node.op == "dot" else ()
+            if node.op == "part":  # results of one routine get their buffers together
+                layout = (routines.setdefault(node.args[0].id, len(routines)),)
             rows.append((node.op, node.dtype, node.shape, layout))
         else:
             refs = []

@@ -32,20 +32,22 @@ def lower_gather(ctx, eqn, x, indices):
     )
     shape = eqn.outvars[0].aval.shape
 
-    def gather(n):
+    def gather(n, value):
+        value = _fill(n) if value is None else value
         if n.size == 0:
-            return ctx.g.full(_fill(n, p), shape, n.dtype)
-        fill = ctx.g.lit(_fill(n, p), n.dtype)
+            return ctx.g.full(value, shape, n.dtype)
+        fill = ctx.g.lit(value, n.dtype)
         return ctx.g.table.intern("gather", (n, indices, fill), tuple(shape), n.dtype, attrs)
 
-    return ctx.each(x, gather)
+    value = p.get("fill_value")
+    if isinstance(x, Pair):
+        outside = complex(math.nan if value is None else value)
+        return Pair(gather(x.re, outside.real), gather(x.im, outside.imag))
+    return ctx.each(x, lambda n: gather(n, value))
 
 
-def _fill(node, params):
+def _fill(node):
     """An out-of-bounds element in mode 'fill': NaN, the least signed, the greatest unsigned."""
-    value = params.get("fill_value")
-    if value is not None:
-        return value
     kind = kind_of(node.dtype)
     if kind == "f":
         return float("nan")

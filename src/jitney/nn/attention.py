@@ -11,6 +11,7 @@ import numpy as np
 from jitney import lax
 from jitney import numpy as jnp
 from jitney.base import dtypes
+from jitney.base.unsupported import unsupported_function
 from jitney.nn.normalisation import logsumexp, softmax
 
 _MASKED = -0.7 * float(np.finfo(np.float32).max)
@@ -171,9 +172,9 @@ def scaled_dot_general(lhs, rhs, dimension_numbers, preferred_element_type=np.fl
     return lax.dot_general(lhs, rhs, dimension_numbers, preferred_element_type=wanted)
 
 
-def get_scaled_dot_general_config(mode, global_scale=None):
-    """Configurations of block scaling are for tensor cores only."""
-    raise NotImplementedError(f"block scaling in the format {mode!r} needs a GPU")
+get_scaled_dot_general_config = unsupported_function(
+    "jax.nn.get_scaled_dot_general_config", "formats with scales for blocks are for tensor cores. "
+    "On CPUs call scaled_dot_general with configs=None, or scaled_matmul.")
 
 
 __all__ = ["dot_product_attention", "get_scaled_dot_general_config", "scaled_dot_general",

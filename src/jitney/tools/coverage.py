@@ -11,6 +11,7 @@ signatures differ); 2 if the file cannot be read.
 """
 
 from __future__ import annotations
+import __future__
 
 import argparse
 import importlib
@@ -23,6 +24,7 @@ from types import ModuleType
 from typing import Any
 
 from jitney.base.unsupported import reason_of
+from jitney.core.primitive import Primitive
 
 _OPEN, _CLOSE = "([{<", ")]}>"
 _SAYS_NOTHING = "(*args, **kwargs)"
@@ -278,6 +280,37 @@ def read_surface(path: str) -> dict:
     if not isinstance(modules, dict) or not all(isinstance(m, dict) for m in modules.values()):
         raise ValueError(f"{path!r} holds no {{'modules': {{'jax.lax': {{'add': …}}}}}}")
     return surface
+
+
+def public_names(name: str) -> dict[str, Any]:
+    """What the module that stands for `jax.X` offers, by name, modules apart.
+
+    ValueError if there is no such module.
+    """
+    module = our_module(name)
+    if module is None:
+        raise ValueError(f"there is no module that stands for {name!r}")
+    names = getattr(module, "__all__", None) or [n for n in vars(module) if not n.startswith("_")]
+    found = {n: getattr(module, n) for n in sorted(names)}
+    return {n: v for n, v in found.items() if not _is_borrowed(module, v)}
+
+
+def _is_borrowed(module: ModuleType, value: Any) -> bool:
+    """Whether a value only stands in a module because the module uses it."""
+    if isinstance(value, (ModuleType, __future__._Feature)):
+        return True
+    whole = hasattr(module, "__all__") or hasattr(module, "__path__")  # it says what it offers
+    return not whole and getattr(value, "__module__", module.__name__) != module.__name__
+
+
+def present_functions(name: str) -> list[str]:
+    """The functions of the module that stands for `jax.X`, without those that only refuse.
+
+    >>> "sin" in present_functions("jax.numpy"), "float32" in present_functions("jax.numpy")
+    (True, False)
+    """
+    return [n for n, v in public_names(name).items()
+            if callable(v) and not isinstance(v, (type, Primitive)) and not reason_of(v)]
 
 
 # ---------------------------------------------------------------------- the report
