@@ -15,7 +15,7 @@ time; small kernels are masked throughout, which halves the code to compile.
 from ..fuse.schedule import lanes_of
 from ..ir.target import CpuTarget
 from ..ir.types import nbytes_of
-from . import memory, reduce, register_loop, strided, transpose
+from . import interior, memory, reduce, register_loop, strided, transpose
 from .elementwise import constant_of_bits, evaluate, llvm_type
 from .emitter import Emitter, Value
 from .outline import Outliner
@@ -23,6 +23,7 @@ from .outline import Outliner
 # Unrolled copies by the cost of one iteration: light bodies need several to cover latencies, heavy
 # ones overlap well enough in the reorder buffer and would only lengthen the compile.
 COPIES_BY_COST = ((14, 4), (150, 2))
+_FLOATS = ("float", "double", "half", "bfloat")
 
 
 def emit_kernel(slotted, used, target: CpuTarget, name="k") -> str:
@@ -205,6 +206,9 @@ class KernelEmitter:
             e.emit_raw(f"  {top} = add i64 {low}, {chunk}")
             e.emit_raw(f"  {high} = call i64 @llvm.smin.i64(i64 {top}, i64 {extent})")
             e.declare("declare i64 @llvm.smin.i64(i64, i64)")
+            if kernel.borders:
+                interior.emit_parts(self, inner.variable, low, high)
+                return []
             self._vector_loop(inner.variable, low, high, [], lambda carried: self._row() or [])
         else:
             self._bind_rows(kernel.rows, piece)
@@ -235,13 +239,17 @@ class KernelEmitter:
             e.emit_raw(f"  {limit} = sub i64 {high}, {span - 1}")
 
             def full(index, accumulators):
-                self._bind_vector(variable, index, None)
+                self.bind_vector(variable, index, None)
                 return body(accumulators)
 
             e.copies = copies
             carried = self.loop(low, limit, span, carried, full, "full")
             low = self._advance(low, high, span)
         return self._tail(variable, low, high, carried, body, masked_only)
+
+    def masked_loop(self, variable, low, high) -> None:
+        """The whole row's expressions over [low, high), one masked vector at a time."""
+        self._tail(variable, low, high, [], lambda carried: self._row() or [], True)
 
     def _advance(self, low, high, span):
         """Where the unmasked loop stopped: low + (high - low) / span * span."""
@@ -260,7 +268,7 @@ class KernelEmitter:
         e.copies = 1
 
         def masked(index, accumulators):
-            self._bind_vector(variable, index, high)
+            self.bind_vector(variable, index, high)
             return body(accumulators)
 
         result = self.loop(low, high, lanes, folded, masked, "tail")
@@ -268,7 +276,7 @@ class KernelEmitter:
         self.vector_variable = None
         return result
 
-    def _bind_vector(self, variable, index, high) -> None:
+    def bind_vector(self, variable, index, high) -> None:
         e = self.e
         self.vector_variable = variable
         self.scalars[variable] = index
@@ -285,8 +293,12 @@ class KernelEmitter:
             return 1
         if self.kernel.saved and self.lane == "row":
             return 1  # the saved rows of all lanes must stay in cache
+        return self.copies_for(self.used)
+
+    def copies_for(self, expressions) -> int:
+        """Unrolled copies of a loop over these expressions (those outside of it do not count)."""
         once = {id(x) for home in ("entry", "outer") for x in self.homes.get(home, ())}
-        inner = [x for x in self.used if id(x) not in once and x.op not in ("const", "param")]
+        inner = [x for x in expressions if id(x) not in once and x.op not in ("const", "param")]
         cost = len(inner) + sum(
             max(0, min(40, x.cost - sum(a.cost for a in x.args)) - 1) for x in inner
         )
@@ -305,7 +317,7 @@ class KernelEmitter:
                 continue
             self._stage(s, stage)
             self._emit_home(("row", s + 1))
-        self._store_all(self.kernel.stores)
+        self.store_all(self.kernel.stores)
 
     def _stage(self, s, stage) -> None:
         e = self.e
@@ -397,7 +409,7 @@ class KernelEmitter:
             position += width
         for number, at, x in stage.saves:
             self._save(number, at, x)
-        self._store_all(stage.stores)
+        self.store_all(stage.stores)
         return result
 
     def _as_lanes(self, value):
@@ -505,6 +517,19 @@ class KernelEmitter:
             base = product if base == "0" else e.instruction(f"add i64 {base}, {product}")
         return memory.Place(base, step, tuple(vectors), skip)
 
+    def position_without(self, position, variable) -> tuple[str, str]:
+        """An affine index where `variable` is zero, and the text of its coefficient."""
+        before, self.vector_variable = (self.vector_variable, self.scalars.get(variable)), None
+        self.scalars[variable] = "0"
+        base = memory.settled(self.e, self._place(position)).base
+        self.vector_variable, self.scalars[variable] = before
+        return base, dict(self.slotted.affines[position][1])[variable]
+
+    def zero_of(self, x) -> Value:
+        """Zero of an expression's type, the same in all lanes."""
+        type_ = llvm_type(x.dtype)
+        return self.e.constant(type_, 0.0 if type_ in _FLOATS else 0, 1)
+
     def _saved_place(self, position):
         place = self._place(position)
         if self.lane != "row":
@@ -525,7 +550,7 @@ class KernelEmitter:
         place, lanes = self._saved_place(position)
         return memory.load(self.e, self.kernel.saved[number][0], f"%sv{number}", place, lanes)
 
-    def _store_all(self, stores) -> None:
+    def store_all(self, stores) -> None:
         """Stores, those that fill the places between one another together."""
         groups: dict = {}
         for store in stores:

@@ -8,7 +8,8 @@
 `lane` says which loop the vector registers run along: 'row' (the last row loop: lanes are
 neighbouring rows) or 'stage' (the last loop of every stage: lanes are neighbouring elements of one
 row). With `tile` = u, the last two row loops (u, v) run in square blocks in which loads that are
-contiguous along u are transposed in registers. `small`: 1 for short vector loops (masked
+contiguous along u are transposed in registers. `borders` are conditions that are constants in the
+middle of the row loops. `small`: 1 for short vector loops (masked
 throughout), 2 for kernels so small that compiling quickly matters more than speed. Expressions are
 interned; a loop variable is an int, unique in the kernel.
 
@@ -124,6 +125,7 @@ class Kernel:
     tile: int | None = None
     operations: tuple[str, ...] = ()
     label: str = ""
+    borders: list = field(default_factory=list)  # see interior.py
 
 
 SHORT_STRIDE = 4  # up to here vectors are read whole and their elements picked
@@ -270,6 +272,10 @@ def number_slots(kernel: Kernel, used: list[Expr]) -> SlottedKernel:
             text = ""
         args = " ".join([f"e{number[a.id]}" for a in expr.args])
         lines.append(f"e{number[expr.id]}:{expr.dtype}={op} {text} {args}")
+
+    for border in kernel.borders:
+        value = "holds" if border.holds else "above" if border.above else "below"
+        lines.append(f"border e{number[border.condition.id]} {value}")
 
     def store_text(store):
         mask = f" if e{number[store.mask.id]}" if store.mask is not None else ""

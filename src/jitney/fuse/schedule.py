@@ -10,6 +10,7 @@ import math
 from ..ir.target import CpuTarget
 from ..ir.types import nbytes_of
 from . import affine as af
+from .interior import find_borders
 from .kernel import Expr, Kernel, Loop
 
 SMALL_ELEMENTS = 2048  # below this a call is dispatch, and a short compile matters more than speed
@@ -39,6 +40,7 @@ def schedule_kernel(
     kernel.small = _smallness(kernel, elements, repeated)
     kernel.stream = _streams(kernel, target)
     _choose_tile(kernel, used)
+    kernel.borders = find_borders(kernel, used)
     return _cost(kernel, used, rows, inner)
 
 

@@ -1,0 +1,202 @@
+"""A row's loop in three parts, so that conditions of borders are constants in the middle one.
+
+In: a kernel with `borders` (see [Note: borders] in fuse/interior.py) and one row, [low, high). Out:
+the loops: a masked one for the left border, unmasked ones for the middle (as many copies as the
+lighter body allows, then one), the masked one again for the right border, which is written once, as
+the body of a loop of two turns. A border may be empty, and so may the middle.
+Keeps: which elements are computed, and how; only conditions known to hold are not asked.
+"""
+
+from ..fuse.kernel import Expr, Store
+from .emitter import Value
+
+
+def emit_parts(k, variable: int, low: str, high: str) -> None:
+    """The loops of one row; `k` is the KernelEmitter."""
+    e = k.e
+    plan = Middle(k)
+    copies = k.copies_for(plan.needed_expressions())
+    first, last = _bounds(k, variable, low, high)
+    end = _whole_steps(k, first, last, k.lanes)
+    wide_end = _whole_steps(k, first, last, k.lanes * copies)
+
+    def part(turn, _):
+        is_left = e.fresh()
+        e.emit_raw(f"  {is_left} = icmp eq i64 {turn}, 0")
+        start, stop = _choice(e, is_left, low, end), _choice(e, is_left, first, high)
+        k.masked_loop(variable, start, stop)
+        begin = _choice(e, is_left, first, end)
+        if copies > 1:
+            middle_loop(begin, wide_end, copies)
+            begin = _choice(e, is_left, wide_end, end)
+        middle_loop(begin, end, 1)
+        return []
+
+    def middle_loop(start, stop, count):
+        def body(index, _):
+            k.bind_vector(variable, index, None)
+            plan.emit()
+            return []
+
+        e.copies = count
+        k.loop(start, stop, str(k.lanes * count), [], body, "middle")
+        e.copies = 1
+
+    k.loop("0", "2", "1", [], part, "part")
+    k.vector_variable = None
+
+
+def _choice(e, condition: str, a: str, b: str) -> str:
+    name = e.fresh()
+    e.emit_raw(f"  {name} = select i1 {condition}, i64 {a}, i64 {b}")
+    return name
+
+
+def _whole_steps(k, first: str, last: str, span: int) -> str:
+    """first + (last - first) / span * span."""
+    length = k.e.instruction(f"sub i64 {last}, {first}")
+    whole = k.e.instruction(f"and i64 {length}, {-span}")
+    return k.e.instruction(f"add i64 {first}, {whole}")
+
+
+def _bounds(k, variable: int, low: str, high: str) -> tuple[str, str]:
+    """The middle of this row: where all conditions have the values that the plan says."""
+    e = k.e
+    first, last, fits = low, high, None
+    for border in k.kernel.borders:
+        x = border.condition
+        if variable not in x.variables:
+            holds = k.values[x.id].names[0]
+            if not border.holds:
+                holds = e.instruction(f"xor i1 {holds}, true")
+            fits = holds if fits is None else e.instruction(f"and i1 {fits}, {holds}")
+            continue
+        start, stop = _range(k, x, variable)
+        if border.holds or border.above:
+            first = _extreme(e, "smax", first, start if border.holds else stop)
+        if border.holds or not border.above:
+            last = _extreme(e, "smin", last, stop if border.holds else start)
+    if fits is not None:
+        last = e.instruction(f"select i1 {fits}, i64 {last}, i64 {low}")
+    first = _extreme(e, "smin", first, high)
+    return first, _extreme(e, "smax", last, first)
+
+
+def _range(k, x: Expr, variable: int) -> tuple[str, str]:
+    """[start, stop) of the vector loop in which the condition holds."""
+    e = k.e
+    base, factor = k.position_without(x.args[0].attrs[-1], variable)
+    limit = k.values[x.args[1].id].names[0]
+    if factor == "1":
+        return e.instruction(f"sub i64 0, {base}"), e.instruction(f"sub i64 {limit}, {base}")
+    stop = e.instruction(f"add i64 {base}, 1")
+    return e.instruction(f"sub i64 {stop}, {limit}"), stop
+
+
+def _extreme(e, kind: str, a: str, b: str) -> str:
+    e.declare(f"declare i64 @llvm.{kind}.i64(i64, i64)")
+    return e.instruction(f"call i64 @llvm.{kind}.i64(i64 {a}, i64 {b})")
+
+
+class Middle:
+    """The expressions of a row as they are where all borders are known.
+
+    `known[id]`: the value of a condition. `same[id]`: the expression that it is equal to.
+    """
+
+    def __init__(self, k):
+        self.k = k
+        self.known: dict[int, bool] = {b.condition.id: b.holds for b in k.kernel.borders}
+        self.same: dict[int, Expr] = {}
+        for x in k.used:
+            self._simplify(x)
+        self.stores = [s for s in k.kernel.stores if s.mask is None or self.value_of(s.mask) is not
+                       False]  # fmt: skip
+        self.needed = self._needed()
+
+    def value_of(self, x: Expr) -> bool | None:
+        """Whether a condition holds, if that is known."""
+        return self.known.get(self.found(x).id)
+
+    def found(self, x: Expr) -> Expr:
+        while x.id in self.same:
+            x = self.same[x.id]
+        return x
+
+    def _simplify(self, x: Expr) -> None:
+        if x.op == "select":
+            chosen = self.value_of(x.args[0])
+            if chosen is not None:
+                self.same[x.id] = x.args[1] if chosen else x.args[2]
+        elif x.op in ("and", "or") and x.dtype == "b1":
+            values = [self.value_of(a) for a in x.args]
+            decides = x.op == "or"  # the value of one operand that decides
+            if decides in values:
+                self.known[x.id] = decides
+            elif values[0] is not None:
+                self.same[x.id] = x.args[1]
+            elif values[1] is not None:
+                self.same[x.id] = x.args[0]
+        elif x.op == "not" and x.dtype == "b1" and self.value_of(x.args[0]) is not None:
+            self.known[x.id] = not self.value_of(x.args[0])
+
+    def _operands(self, x: Expr) -> list[Expr]:
+        if x.id in self.known:
+            return []
+        if x.id in self.same:
+            return [self.same[x.id]]
+        if x.op == "load" and x.args and self.value_of(x.args[0]) is not None:
+            return self.k._atoms(x) if self.value_of(x.args[0]) else []
+        return [*x.args, *self.k._atoms(x)]
+
+    def _needed(self) -> set[int]:
+        k, stack = self.k, []
+        for s in self.stores:
+            stack.append(s.expr)
+            if s.mask is not None and self.value_of(s.mask) is None:
+                stack.append(s.mask)
+            stack += [k.by_id[-1 - atom] for atom, _ in s.position[1] if atom < 0]
+        seen: set[int] = set()
+        while stack:
+            x = stack.pop()
+            if x.id not in seen:
+                seen.add(x.id)
+                stack += self._operands(x)
+        return seen
+
+    def needed_expressions(self) -> list[Expr]:
+        """Those that cost something."""
+        return [x for x in self.k.used if x.id in self.needed and x.id not in self.known
+                and x.id not in self.same]  # fmt: skip
+
+    def emit(self) -> None:
+        """One vector of the row (or several copies)."""
+        k = self.k
+        for x in k.homes.get(("row", 0), ()):
+            if x.id in self.needed or x.id in self.known:
+                k.values[x.id] = self._value(x)
+        k.store_all([self._store(s) for s in self.stores])
+
+    def _value(self, x: Expr) -> Value:
+        k = self.k
+        if x.id in self.known:
+            return k.e.constant("i1", int(self.known[x.id]), 1)
+        if x.id in self.same:
+            return self._final(x)
+        if x.op == "load" and x.args and self.value_of(x.args[0]) is not None:
+            if not self.value_of(x.args[0]):
+                return k.zero_of(x)
+            return k._load(Expr("load", (), x.dtype, x.attrs, x.id, x.cost, x.variables))
+        return k._expression(x)
+
+    def _final(self, x: Expr) -> Value:
+        """The value of what an expression is equal to (which may have been known all along)."""
+        x = self.found(x)
+        if x.id in self.known:
+            return self.k.e.constant("i1", int(self.known[x.id]), 1)
+        return self.k.values[x.id]
+
+    def _store(self, store: Store) -> Store:
+        if store.mask is None or self.value_of(store.mask) is None:
+            return store
+        return Store(store.buffer, store.position, store.expr)
