@@ -87,6 +87,7 @@ def absolute(g, x):
 
 
 def sign(g, x):
+    x = scale(g, x, g.select(_may_overflow(g, x), _full(g, 0.5, x), _full(g, 1.0, x)))
     size = absolute(g, x)
     zero = g.compare("eq", size, _full(g, 0.0, x))
     safe = g.select(zero, _full(g, 1.0, x), size)
@@ -114,6 +115,17 @@ def _is_infinite(g, x):
 
 def _is_zero(g, x):
     return g.compare("eq", x, _full(g, 0.0, x))
+
+
+def _may_overflow(g, x):
+    """Whether |x| may be too large to represent, where its parts are not."""
+    return g.ew("or", _beyond(g, x.re, 1e38, 1e307), _beyond(g, x.im, 1e38, 1e307))
+
+
+def _may_underflow(g, x):
+    """Whether both parts are so small that half of them may lose bits."""
+    least = _full(g, 1e-37 if x.dtype == "f32" else 1e-307, x)
+    return g.compare("lt", g.ew("max", _f(g, "abs", x.re), _f(g, "abs", x.im)), least)
 
 
 def _beyond(g, x, narrow, wide):
@@ -156,13 +168,22 @@ def expm1(g, x):
 
 
 def log(g, x):
-    return Pair(_f(g, "log", absolute(g, x)), g.ew("atan2", x.im, x.re))
+    """re: log1p(|x|^2 - 1) / 2 near |x| = 1, log|x| elsewhere."""
+    one, half = _full(g, 1.0, x), _full(g, 0.5, x)
+    a, b = _f(g, "abs", x.re), _f(g, "abs", x.im)
+    big, small = g.ew("max", a, b), g.ew("min", a, b)
+    rest = g.add(g.mul(g.sub(big, one), g.add(big, one)), g.mul(small, small))
+    near = g.mul(half, _f(g, "log1p", rest))
+    huge = _may_overflow(g, x)
+    size = absolute(g, scale(g, x, g.select(huge, half, one)))
+    far = g.add(_f(g, "log", size), g.select(huge, _full(g, math.log(2.0), x), _full(g, 0.0, x)))
+    is_near = g.compare("lt", _f(g, "abs", rest), half)
+    return Pair(g.select(is_near, near, far), g.ew("atan2", x.im, x.re))
 
 
 def _log_of_double(g, x):
     """log |2x|, where |2x| itself might overflow."""
-    half = _full(g, 0.5, x)
-    size = absolute(g, Pair(g.mul(x.re, half), g.mul(x.im, half)))
+    size = absolute(g, scale(g, x, _full(g, 0.5, x)))
     return g.add(_f(g, "log", size), _full(g, math.log(4.0), x))
 
 
@@ -179,18 +200,25 @@ def log1p(g, x):
 
 
 def sqrt(g, x):
-    """Kahan's: t = sqrt((|re| + |x|)/2); the other part is im / 2t."""
-    zero, half = _full(g, 0.0, x), _full(g, 0.5, x)
+    """Kahan's: t = sqrt((|re| + |x|)/2); the other part is im / 2t.
+
+    Of x / 4 where the sum may overflow, of a multiple of x where it may lose bits.
+    """
+    infinite, side = _is_infinite(g, x.im), x.im
+    zero, half, one = _full(g, 0.0, x), _full(g, 0.5, x), _full(g, 1.0, x)
+    huge, tiny = _may_overflow(g, x), _may_underflow(g, x)
+    inside = g.select(tiny, _full(g, 2.0**64, x), g.select(huge, _full(g, 0.25, x), one))
+    outside = g.select(tiny, _full(g, 2.0**-32, x), g.select(huge, _full(g, 2.0, x), one))
+    x = scale(g, x, inside)
     size = absolute(g, x)
     t = _f(g, "sqrt", g.mul(half, g.add(_f(g, "abs", x.re), size)))
     is_zero = g.compare("eq", t, zero)
     safe = g.select(is_zero, _full(g, 1.0, x), t)
     other = g.select(is_zero, zero, g.div(_f(g, "abs", x.im), g.mul(_full(g, 2.0, x), safe)))
     positive = g.compare("ge", x.re, zero)
-    re = g.select(positive, t, other)
-    im = g.ew("copysign", g.select(positive, other, t), x.im)
-    infinite = g.compare("eq", _f(g, "abs", x.im), _full(g, math.inf, x))
-    return Pair(g.select(infinite, _full(g, math.inf, x), re), g.select(infinite, x.im, im))
+    re = g.mul(g.select(positive, t, other), outside)
+    im = g.mul(g.ew("copysign", g.select(positive, other, t), side), outside)
+    return Pair(g.select(infinite, _full(g, math.inf, x), re), g.select(infinite, side, im))
 
 
 def rsqrt(g, x):
@@ -353,23 +381,28 @@ def acosh(g, x):
 def atanh(g, x):
     """re: log1p(4a / ((1-a)^2 + b^2)) / 4; im: atan2(2b, (1-a)(1+a) - b^2) / 2.
 
-    Far out it is 1/a, or Re 1/x, and a quarter turn towards b.
+    Computed for a >= 0. Next to 1 re is log(2 / |1-x|) / 2; far out it is 1/a, or Re 1/x, and the
+    angle a quarter turn towards b.
     """
     one = _full(g, 1.0, x)
-    a, b = x.re, x.im
+    a, b = _f(g, "abs", x.re), x.im
     away = g.sub(one, a)
     square = g.add(g.mul(away, away), g.mul(b, b))
     re = g.mul(
         _full(g, 0.25, x), _f(g, "log1p", g.div(g.mul(_full(g, 4.0, x), a), square))
     )
+    distance = absolute(g, Pair(away, b))
+    close = g.sub(_full(g, math.log(2.0), x), _f(g, "log", distance))
+    is_close = g.compare("lt", distance, _full(g, 1e-10 if x.dtype == "f32" else 1e-20, x))
+    re = g.select(is_close, g.mul(_full(g, 0.5, x), close), re)
     product = g.sub(g.mul(away, g.add(one, a)), g.mul(b, b))
     im = g.mul(_full(g, 0.5, x), g.ew("atan2", g.mul(_full(g, 2.0, x), b), product))
     far = g.ew("or", _beyond(g, a, 1e9, 1e17), _beyond(g, b, 1e9, 1e17))
     gone = g.ew("or", _is_infinite(g, a), _is_infinite(g, b))
-    vanishing = g.select(gone, g.ew("copysign", _full(g, 0.0, x), a), reciprocal(g, x).re)
+    vanishing = g.select(gone, _full(g, 0.0, x), reciprocal(g, Pair(a, b)).re)
     side = g.select(_is_nan(g, b), b, g.ew("copysign", _full(g, math.pi / 2, x), b))
     re = g.select(_is_zero(g, a), a, g.select(far, vanishing, re))
-    return Pair(re, g.select(far, side, im))
+    return Pair(g.ew("copysign", re, x.re), g.select(far, side, im))
 
 
 def atan(g, x):

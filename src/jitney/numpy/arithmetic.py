@@ -135,13 +135,20 @@ def remainder(x1, x2, /):
 
 
 def _float_remainder(x1: Any, x2: Any) -> Any:
-    """Computed on the positive side of x2: the sum turns -0.0 into 0.0, so zeros get its sign."""
-    zero = same_constant(x2, 0)
-    side = where_value(lax.lt(x2, zero), same_constant(x2, -1), same_constant(x2, 1))
-    rest = lax.mul(lax.rem(x1, x2), side)
+    rest, _, side = _positive_remainder(x1, x2)
+    return lax.mul(rest, side)
+
+
+def _positive_remainder(x1: Any, x2: Any) -> tuple[Any, Any, Any]:
+    """The remainder on the positive side of x2, |x2|, and the sign of x2.
+
+    The sum turns -0.0 into 0.0, so a remainder of zero gets the sign of x2 in the end.
+    """
+    negative = lax.lt(x2, same_constant(x2, 0))
+    side = where_value(negative, same_constant(x2, -1), same_constant(x2, 1))
+    rest, size = lax.mul(lax.rem(x1, x2), side), lax.mul(x2, side)
     nothing = same_constant(rest, 0)
-    missing = where_value(lax.lt(rest, nothing), lax.mul(x2, side), nothing)
-    return lax.mul(lax.add(rest, missing), side)
+    return lax.add(rest, where_value(lax.lt(rest, nothing), size, nothing)), size, side
 
 
 def mod(x1, x2, /):
@@ -168,17 +175,19 @@ def floor_divide(x1, x2, /):
 
 
 def _float_floor_divide(x1: Any, x2: Any) -> Any:
-    """(x1 - remainder) / x2: exact where floor(x1 / x2) would see a quotient rounded up."""
-    rest = lax.rem(x1, x2)
-    zero = same_constant(rest, 0)
-    below = lax.bitwise_and(lax.ne(rest, zero), lax.ne(lax.lt(rest, zero), lax.lt(x2, zero)))
-    quotient = lax.add(lax.div(lax.sub(x1, rest), x2),
-                       where_value(below, same_constant(rest, -1), zero))
+    """floor(x1 / x2), less one where a quotient below an integer was rounded up to it.
+
+    The remainder tells where: it is nearly x2 there, and small where the quotient was rounded down.
+    """
     ratio = lax.div(x1, x2)
-    usual = lax.bitwise_and(lax.is_finite(ratio), lax.ne(x1, same_constant(x1, 0)))
-    usual = lax.bitwise_and(usual, lax.ne(lax.abs(x2), same_constant(x2, np.inf)))
-    return where_value(usual, lax.round(quotient, lax.RoundingMethod.AWAY_FROM_ZERO),
-                       lax.floor(ratio))
+    rest, size, _ = _positive_remainder(x1, x2)
+    exact = 2.0 ** (dtypes.finfo(dtype_of(ratio)).nmant + 1)      # above, integers have gaps
+    low = lax.floor(ratio)
+    rounded_up = lax.gt(rest, lax.mul(size, same_constant(size, 0.5)))
+    rounded_up = lax.bitwise_and(rounded_up, lax.eq(low, ratio))
+    rounded_up = lax.bitwise_and(rounded_up, lax.lt(lax.abs(low), same_constant(low, exact)))
+    one, nothing = same_constant(low, 1), same_constant(low, 0)
+    return lax.sub(low, where_value(rounded_up, one, nothing))
 
 
 def _float_divmod(x1: Any, x2: Any) -> tuple[Any, Any]:

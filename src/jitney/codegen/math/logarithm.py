@@ -215,8 +215,10 @@ def log1p(e, x):
     return e.copysign(log1p_with_low(e, x), x)
 
 
-def _doublings(e, a, big):
-    return e.select(big, e.like(a, 1.0), e.like(a, 0.0))
+def _halved(e, a, big):
+    """a / 2 and two doublings where a is big: the logarithm of 2a, whose parts cannot overflow."""
+    two, none = e.like(a, 2.0), e.like(a, 0.0)
+    return e.fmul(a, e.like(a, 0.5)), e.select(big, two, none)
 
 
 def asinh(e, x):
@@ -233,9 +235,10 @@ def asinh(e, x):
     square = e.fmul(a, a)
     one = e.like(a, 1.0)
     excess = e.fdiv(square, e.fadd(one, e.sqrt(e.fadd(square, one))))
-    w, low = two_sum(e, a, e.select(big, e.like(a, 0.0), excess))
-    low = e.select(big, e.like(a, 0.0), low)
-    return e.copysign(log1p_with_low(e, w, low, _doublings(e, a, big)), x)
+    w, low = two_sum(e, a, excess)
+    half, doublings = _halved(e, a, big)
+    w, low = e.select(big, half, w), e.select(big, e.like(a, 0.0), low)
+    return e.copysign(log1p_with_low(e, w, low, doublings), x)
 
 
 def acosh(e, x):
@@ -259,8 +262,9 @@ def acosh(e, x):
     w, low = two_sum(e, root, t)
     plain = e.fcmp("ogt", t, e.like(x, 0.0))
     low = e.select(plain, e.fadd(low, root_low), e.like(x, 0.0))
-    w, low = e.select(big, x, w), e.select(big, e.like(x, 0.0), low)
-    r = log1p_with_low(e, w, low, _doublings(e, x, big))
+    half, doublings = _halved(e, x, big)
+    w, low = e.select(big, half, w), e.select(big, e.like(x, 0.0), low)
+    r = log1p_with_low(e, w, low, doublings)
     return e.select(e.fcmp("ult", x, one), e.like(x, NAN), r)
 
 
