@@ -10,8 +10,8 @@ import pytest
 
 import jitney.numpy as jnp
 
-COMPLEX = """exp expm1 log log1p log2 log10 sqrt sin cos tan sinh cosh tanh asin acos atan asinh acosh
-atanh sign square reciprocal""".split()
+COMPLEX = """exp expm1 log log1p log2 log10 sqrt sin cos tan sinh cosh tanh asin acos atan asinh
+acosh atanh sign square reciprocal""".split()
 EXACT = {"log2": lambda z: mpmath.log(z) / mpmath.log(2), "reciprocal": lambda z: 1 / z,
          "log10": lambda z: mpmath.log(z) / mpmath.log(10), "square": lambda z: z * z,
          "expm1": mpmath.expm1, "log1p": lambda z: mpmath.log(1 + z)}  # fmt: skip
@@ -114,7 +114,8 @@ def test_results_that_do_not_overflow(dtype):
     scale, rtol = math.cos(angle), 400 * float(np.finfo(part).eps)
     for name, sides in (("exp", 1), ("expm1", 1), ("cosh", 2), ("sinh", 2)):
         got = complex(getattr(jnp, name)(np.dtype(dtype).type(complex(big, angle))))
-        wanted = float(mpmath.exp(float(part.type(big))) * math.cos(float(part.type(angle))) / sides)
+        turned = math.cos(float(part.type(angle)))
+        wanted = float(mpmath.exp(float(part.type(big))) * turned / sides)
         assert math.isclose(got.real, wanted, rel_tol=max(rtol, 1e-2 * scale)), name
     corner = np.dtype(dtype).type(complex(top, -top))
     assert complex(jnp.sign(corner)) == pytest.approx(complex(0.5, -0.5) * math.sqrt(2))
