@@ -14,14 +14,13 @@ from typing import Any
 
 from jitney.base import config, debug
 from jitney.base.collector import without_collector
-from jitney.base.lazy import lazy_module
 from jitney.core import avals
 from jitney.core.dce import dce_jaxpr, prune_constants
 from jitney.core.jaxpr import ClosedJaxpr, Jaxpr
 from jitney.core.reference_program import compile_reference
+from jitney.runtime import saved_program
 
 _MISSING = object()
-saved_program: Any = lazy_module("jitney.runtime.saved_program")
 _compiler: Any = _MISSING
 
 
