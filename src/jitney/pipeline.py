@@ -15,7 +15,15 @@ from .backend.object_cache import get_code
 from .backend.stage_log import StageLog
 from .base import debug
 from .base.lazy import lazy_module
-from .fuse import contractions, epilogue, fft, lapack, loops, routines  # noqa: F401  (register step makers)
+from .fuse import (  # noqa: F401  (they register step makers)
+    contractions,
+    convolutions,
+    epilogue,
+    fft,
+    lapack,
+    loops,
+    routines,
+)
 from .fuse.buffers import CopyStep, KernelStep, NativeStep, PythonStep
 from .fuse.order_items import order_items
 from .fuse.partition import partition_graph
@@ -111,10 +119,11 @@ def _contraction_planner(target):
     """What the partition asks for matrix products (it knows no code generator)."""
     threads = _native.num_threads()
 
-    def plan(batch, m, n, k, code_in, code_out, a, b, c, inner_batch=1, inner=(0, 0, 0), tail=None):
+    def plan(batch, m, n, k, code_in, code_out, a, b, c, inner_batch=1, inner=(0, 0, 0), tail=None,
+             segments=(1, 0)):
         sums = "f32" if code_in in ("f16", "bf16") else code_in
         shape = contraction.ContractionShape(
-            batch, m, n, k, code_in, sums, code_out, a, b, c, inner_batch, inner
+            batch, m, n, k, code_in, sums, code_out, a, b, c, inner_batch, inner, *segments
         )
         end = contraction.pointwise_epilogue(tail) if tail is not None else None
         return contraction.plan_contraction(shape, target, threads, end)

@@ -5,6 +5,7 @@ of stored operands are only strides; an operand whose axes cannot be merged that
 """
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 from ..ir.strides import contiguous_strides
@@ -14,6 +15,24 @@ from .layout import exchanged_sides, strides_seen_from, turning_order
 from .partition import step_maker
 
 TINY = 1024  # products of at most this many multiplications are fused loops
+
+
+class ProductKind(NamedTuple):
+    """An operation that becomes a contraction: `plan(partition, node, view, tail)` gives (plan,
+    view of a, view of b) or None; `sides(node)` how many axes are batch and rows; `depth(node)` the
+    length of the sums."""
+
+    plan: Callable
+    sides: Callable
+    depth: Callable
+
+
+PRODUCTS: dict[str, ProductKind] = {}
+
+
+def product_kind(op: str, kind: ProductKind) -> None:
+    """Makes an operation known as a product whose results may have a tail."""
+    PRODUCTS[op] = kind
 
 
 @step_maker("dot")
@@ -71,6 +90,14 @@ def _sizes(node, a, b, free_a, free_b):
         math.prod(b.shape[i] for i in free_b),
         math.prod(a.shape[i] for i in contract_a),
     )
+
+
+def _depth(node) -> int:
+    (contracted, _), _ = node.attrs
+    return math.prod(node.args[0].shape[axis] for axis in contracted)
+
+
+product_kind("dot", ProductKind(plan_product, sides_of, _depth))
 
 
 def _plan(partition, node, view, left, right, sizes, tail):

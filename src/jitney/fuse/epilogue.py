@@ -1,4 +1,4 @@
-"""Elementwise work on a matrix product, done where its sums are stored.
+"""Elementwise work on a matrix product (or convolution), done where its sums are stored.
 
 In: an elementwise root that is to be stored. Out: the steps of the product it hangs on, with a
 `Tail`: what becomes of each sum on its way to memory (bias, activation, residual, scale). The
@@ -11,13 +11,12 @@ state of a loop, which an elementwise kernel updates in place and a product coul
 stay kernels.
 """
 
-import math
 from dataclasses import dataclass
 
 from ..ir.types import kind_of, nbytes_of
 from .build_kernel import KernelBuilder, NeedRows, finish_kernel, is_elementwise
 from .contract import contract_products
-from .contractions import add_contraction, plan_product, sides_of
+from .contractions import PRODUCTS, add_contraction
 from .kernel import Expr, Store, live_expressions, signed
 from .partition import root_maker
 from .reuse_kernel import Recorder
@@ -52,7 +51,8 @@ def store_with_product(partition, node, view, item) -> bool:
         return False
     journal = len(partition.buffers), len(partition.pending), dict(partition.views)
     tail, refs = _tail_of(partition, node, view, product)
-    plan = plan_product(partition, product, view, tail) if tail is not None else None
+    kind = PRODUCTS[product.op]
+    plan = kind.plan(partition, product, view, tail) if tail is not None else None
     if plan is None:
         del partition.buffers[journal[0] :]
         del partition.pending[journal[1] :]
@@ -68,7 +68,7 @@ def product_below(partition, root):
     inside, leaves = _elementwise_below(partition, root)
     found = [
         n for n in leaves.values()
-        if n.op == "dot" and n.shape == root.shape and n.dtype == root.dtype
+        if n.op in PRODUCTS and n.shape == root.shape and n.dtype == root.dtype
         and _depth(n) >= LEAST_DEPTH and partition.view_of(n) is None
     ]  # fmt: skip
     for product in sorted(found, key=_depth, reverse=True):
@@ -80,8 +80,7 @@ def product_below(partition, root):
 
 
 def _depth(product) -> int:
-    (contracted, _), _ = product.attrs
-    return math.prod(product.args[0].shape[axis] for axis in contracted)
+    return PRODUCTS[product.op].depth(product)
 
 
 def _elementwise_below(partition, root):
@@ -132,7 +131,7 @@ def _tail_of(partition, node, view, product):
 
 def _sides(builder, product):
     """For each side of the product (batch, rows, columns) its loops: (variable, extent)."""
-    batch, rows = sides_of(product)
+    batch, rows = PRODUCTS[product.op].sides(product)
     bounds = (0, batch, batch + rows, len(product.shape))
     loops = [(a[1][0][0], n) if a[1] else None
              for a, n in zip(builder.root_index, product.shape, strict=True)]  # fmt: skip

@@ -481,7 +481,7 @@ def stored_operands(graph: Graph) -> frozenset:
             continue
         if node.op == "gather" and node.size >= MANY_READS * node.args[0].size:
             found |= {a.id for a in [_below_views(node.args[0])] if a.op == "pad"}
-        if node.op in ("dot", "call", "cumulative"):
+        if node.op in ("dot", "conv", "call", "cumulative"):
             operands = [_below_views(a) for a in node.args]
             found |= {a.id for a in operands if is_elementwise(a)}
     return frozenset(found)

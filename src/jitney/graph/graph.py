@@ -16,6 +16,7 @@ The operations (`attrs` in brackets):
     gather[GatherSpec]                  JAX's gather
     reduce[kind,axes] argreduce[kind,axis]
     dot[contract,batch] cumulative[kind,axis,reverse]
+    conv[strides,dilation]              image [N,*spatial,C] with its border, kernel [*window,C,O]
     call[name,…] part[i]                a routine with several results, and one of them
 """
 
@@ -317,6 +318,12 @@ class GraphBuilder:
         shape += [b.shape[i] for i in free_b]
         attrs = ((tuple(ca), tuple(cb)), (tuple(ba), tuple(bb)))
         return self.table.intern("dot", (a, b), tuple(shape), code, attrs)
+
+    def conv(self, x, kernel, out, strides, dilation) -> Node:
+        """[N, *out, O]: for each place the products of window and kernel, summed."""
+        shape = (x.shape[0], *out, kernel.shape[-1])
+        return self.table.intern("conv", (x, kernel), shape, x.dtype,
+                                 (tuple(strides), tuple(dilation)))  # fmt: skip
 
     def cumulative(self, kind, x, axis, reverse) -> Node:
         return self.table.intern("cumulative", (x,), x.shape, x.dtype, (kind, axis, reverse))

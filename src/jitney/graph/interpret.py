@@ -196,6 +196,19 @@ def _dot(node, a, b):
     )  # fmt: skip
 
 
+@_rule("conv")
+def _conv(node, x, kernel):
+    strides, dilation = node.attrs
+    total = np.zeros(node.shape, x.dtype)
+    for place in np.ndindex(*kernel.shape[:-2]):
+        where = [
+            slice(i * d, i * d + (n - 1) * s + 1, s)
+            for i, d, n, s in zip(place, dilation, node.shape[1:-1], strides, strict=True)
+        ]
+        total += x[(slice(None), *where)] @ kernel[place]
+    return total
+
+
 @_rule("cumulative")
 def _cumulative(node, x):
     kind, axis, reverse = node.attrs

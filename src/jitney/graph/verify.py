@@ -52,6 +52,15 @@ def _transpose(node) -> None:
     _require(node, node.shape == wanted, f"should have shape {wanted}")
 
 
+def _conv(node) -> None:
+    x, kernel = node.args
+    _require(node, x.shape[-1] == kernel.shape[-2], "has other features than its kernel")
+    for n, w, size, s, d in zip(
+        node.shape[1:-1], kernel.shape[:-2], x.shape[1:-1], *node.attrs, strict=True
+    ):
+        _require(node, (n - 1) * s + (w - 1) * d < size, "reads beyond its image")
+
+
 def _reduce(node) -> None:
     kept = tuple([n for i, n in enumerate(node.args[0].shape) if i not in node.attrs[1]])
     _require(node, node.shape == kept, f"should have shape {kept}")
@@ -59,4 +68,5 @@ def _reduce(node) -> None:
 
 _RULES = {
     "broadcast": _broadcast, "reshape": _reshape, "transpose": _transpose, "reduce": _reduce,
+    "conv": _conv,
 }  # fmt: skip

@@ -1,6 +1,7 @@
 """Lowering of convolutions to contractions.
 
 The image becomes [batch, *spatial, feature], padded and dilated. Then the cheapest of:
+ - lines of results from lines of the image (`conv` of the graph), nothing copied;
  - few kernel elements: patches side by side (im2col), one product with the kernel's matrix;
  - few results (a kernel's gradient): one product for each result position;
  - a sequence with one feature: sums over windows;
@@ -18,6 +19,9 @@ from .rules import Pair, lower_rule
 from .shape import pad_node
 
 MAX_SLICES = 64
+SHORT_RUN = 8  # elements in a line of the window, and results, below which patches are copied
+FEW_PLACES = 16  # the same for the results along a line: the rows of a product
+MOST_PATCHES = 1 << 25  # elements of the patches of a kernel's gradient that are multiplied at once
 FEW_TAPS = 16  # up to here a sequence's kernel is written out as a sum of slices
 
 
@@ -48,16 +52,33 @@ def _convolve(g, p, x, k, shape, code):
     config = [(lo, hi, d - 1) for (lo, hi), d in zip(p["padding"], p["lhs_dilation"], strict=True)]
     x = pad_node(g, x, g.lit(0, x.dtype), [(0, 0, 0), *config, (0, 0, 0)])
     out = tuple([shape[d] for d in order[2:]])
-    # groups in front: x [G, N, *spatial, C], k [G, *window, C, O]
     groups = max(n_feature, n_batch)
     rank = len(out)
+    if groups == 1 and _goes_by_lines(x, k, out, p["rhs_dilation"], code):
+        y = g.conv(x, k, out, p["window_strides"], p["rhs_dilation"])
+        y = g.transpose(y, [0, rank + 1, *range(1, rank + 1)])
+        return g.transpose(y, [order.index(d) for d in range(rank + 2)])
+    # groups in front: x [G, N, *spatial, C], k [G, *window, C, O]
     x = _grouped(g, x, 0 if n_batch > 1 else rank + 1, groups)
     k = _grouped(g, k, rank + 1, groups)
-    y = _product(g, x, k, out, p["window_strides"], p["rhs_dilation"], code)
+    minor = numbers.lhs_spec[0] == rank + 1
+    y = _product(g, x, k, out, p["window_strides"], p["rhs_dilation"], minor, code)
     # [G, N, *out, O] -> [N, G, O, *out], G and O one axis
     y = g.transpose(y, [1, 0, rank + 2, *range(2, rank + 2)])
     y = g.reshape(y, (y.shape[0], groups * y.shape[2], *out))
     return g.transpose(y, [order.index(d) for d in range(rank + 2)])
+
+
+def _goes_by_lines(x, k, out, dilation, code):
+    """Whether the window's lines are runs of the image long enough to be multiplied in place."""
+    *window, features, results = k.shape
+    if code not in ("f32", "f64") or x.dtype != code or len(out) > 2 or math.prod(window) == 1:
+        return False
+    if len(out) == 2 and dilation[1] != 1 and window[1] > 1:
+        return False
+    whole = dilation[-1] == 1 or window[-1] == 1
+    run = features * (window[-1] if whole else 1)
+    return run >= SHORT_RUN and results >= SHORT_RUN and out[-1] >= FEW_PLACES
 
 
 def _grouped(g, x, axis, groups):
@@ -67,8 +88,11 @@ def _grouped(g, x, axis, groups):
     return g.transpose(wide, [axis, *[a for a in range(len(shape)) if a != axis]])
 
 
-def _product(g, x, k, out, strides, dilation, code):
-    """[G, N, *out, O] from x [G, N, *spatial, C] and k [G, *window, C, O]."""
+def _product(g, x, k, out, strides, dilation, minor, code):
+    """[G, N, *out, O] from x [G, N, *spatial, C] and k [G, *window, C, O].
+
+    `minor`: whether N is the last axis in memory (the gradient of a kernel).
+    """
     window = k.shape[1:-2]
     geometry = out, strides, dilation
     if len(out) == 1 and window[0] > FEW_TAPS and out[0] > MAX_SLICES and (
@@ -81,7 +105,7 @@ def _product(g, x, k, out, strides, dilation, code):
             return _sum_of_slices(g, slices, k, code)
         return _matrix_product(g, g.concat(slices, len(out) + 2), k, code)
     if math.prod(out) <= MAX_SLICES:
-        return _by_position(g, x, k, geometry, code)
+        return _by_position(g, x, k, geometry, minor, code)
     return _matrix_product(g, _gathered(g, x, window, *geometry), k, code)
 
 
@@ -149,11 +173,16 @@ def _sum_of_slices(g, slices, k, code):
     return g.convert(total, code)
 
 
-def _by_position(g, x, k, geometry, code):
-    """For each result position the window of the image there times the kernel."""
+def _by_position(g, x, k, geometry, minor, code):
+    """For each result position the window of the image there, all side by side, times the kernel.
+
+    `minor`: whether the image lies in memory with its batch axis last; the copies keep that.
+    """
     out, strides, dilation = geometry
-    window = k.shape[1:-2]
-    rank = len(out)
+    window, rank = k.shape[1:-2], len(out)
+    spatial = range(2, rank + 2)
+    batch, feature = 1, rank + 2
+    order = [0, feature, *spatial, batch] if minor else [0, batch, feature, *spatial]
     parts = []
     for place in _places(out):
         lows = [i * s for i, s in zip(place, strides, strict=True)]
@@ -161,10 +190,19 @@ def _by_position(g, x, k, geometry, code):
         part = g.slice(
             x, (0, 0, *lows, 0), (*x.shape[:2], *highs, x.shape[-1]), (1, 1, *dilation, 1)
         )
-        axes = range(2, rank + 3)
-        y = _contract(g, part, k, (tuple(axes), tuple([a - 1 for a in axes])), code)
-        parts.append(g.reshape(y, (y.shape[0], y.shape[1], 1, y.shape[2])))
-    y = g.concat(parts, 2)
+        parts.append(g.transpose(part, order))
+    k = g.transpose(k, [0, rank + 1, *range(1, rank + 1), rank + 2])
+    axis = rank + 2 if minor else 1
+    contract = range(1, rank + 2) if minor else range(2, rank + 3), range(1, rank + 2)
+    numbers = tuple([tuple(c) for c in contract])
+    step = max(1, MOST_PATCHES // max(1, parts[0].size))
+    products = []
+    for i in range(0, len(parts), step):
+        some = parts[i : i + step]
+        y = _contract(g, g.concat(some, axis), k, numbers, code)
+        y = g.reshape(y, (y.shape[0], len(some), x.shape[1], y.shape[-1]))
+        products.append(g.transpose(y, [0, 2, 1, 3]))
+    y = g.concat(products, 2)
     return g.reshape(y, (y.shape[0], y.shape[1], *out, y.shape[3]))
 
 

@@ -42,6 +42,9 @@ def plan_contraction(
     if min(shape.batch, shape.m, shape.n) == 0:
         return ContractionPlan((), 0, 0)
     _check(shape)
+    if shape.segments > 1:
+        assert shape.is_segmentable, "runs of a along k are read in place"
+        return _plan_tiled(shape, target, num_threads_hint, epilogue, False)
     for candidate, swapped in ((shape, False), (shape.transposed(), True)):
         plan = _plan_skinny(candidate, target, num_threads_hint, epilogue, swapped)
         if plan is not None:
@@ -151,19 +154,22 @@ def _plan_tiled(shape, target, threads, epilogue, swapped):
     b = _b_operand(shape, target, elements)
     depth = (IN_PLACE_DEPTH if a == "rows" else PACKED_DEPTH) * elements.group
     blocked = k > depth and (a != "rows" or b != "columns")
+    run = k // shape.segments
     k_block = _even(k, depth, elements.group * 8) if blocked else max(k, 1)
+    if shape.segments > 1 and blocked:
+        k_block = run * max(1, depth // run)
     c_unit = shape.c[2] == 1 or n == 1
     in_c = not blocked or (c_unit and elements.result_type == elements.acc_type)
     schedule = TiledSchedule(
         elements, lanes, rows, vectors, tail, a, a_unit, b, c_unit, blocked,
         "c" if in_c else "workspace", PACKED_DEPTH + ROW_PAD if a in ("k", "any") else 0,
-        swapped, shape.inner_batch > 1,
+        swapped, shape.inner_batch > 1, shape.segments > 1,
     )  # fmt: skip
     work = _work(shape, epilogue)
     sizes = _pieces(shape, schedule, threads, work)
     values = _strides(shape) | sizes
     values |= {"m": m, "n": n, "k": k, "batch": batch, "k_block": k_block}
-    values["inner"] = shape.inner_batch
+    values |= {"inner": shape.inner_batch, "run": run, "a_segment": shape.a_segment}
     row_pieces, column_pieces = -(-m // sizes["row_span"]), -(-n // sizes["column_span"])
     values |= {"row_pieces": row_pieces, "column_pieces": column_pieces}
     values |= _rooms(schedule, min(sizes["row_block"], m), min(sizes["column_block"], n), k_block)

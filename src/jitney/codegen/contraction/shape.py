@@ -21,6 +21,10 @@ class ContractionShape:
 
     A batch of two axes with strides of their own: `batch` counts all items, `inner_batch` those of
     the inner axis, and `inner_strides` are its strides of a, b and c.
+
+    With `segments`, k is so many runs of equal length: those of a are `a_segment` apart, those of b
+    follow each other (the lines of an image under the window of a convolution). Such a shape must
+    be `is_segmentable`.
     """
 
     batch: int
@@ -35,13 +39,21 @@ class ContractionShape:
     c: tuple[int, int, int]
     inner_batch: int = 1
     inner_strides: tuple[int, int, int] = (0, 0, 0)
+    segments: int = 1
+    a_segment: int = 0
+
+    @property
+    def is_segmentable(self) -> bool:
+        """Whether runs along k can be read in place: unit strides, one element type."""
+        same = self.dtype_in == self.dtype_acc == self.dtype_out
+        return same and self.dtype_in in ("f32", "f64") and self.a[2] == self.b[2] == self.c[2] == 1
 
     @property
     def flops(self) -> int:
         return 2 * self.batch * self.m * self.n * self.k
 
     def transposed(self) -> "ContractionShape":
-        """The same product seen as c^T = b^T a^T."""
+        """The same product seen as c^T = b^T a^T (not for segments)."""
         (ab, am, ak), (bb, bk, bn), (cb, cm, cn) = self.a, self.b, self.c
         ia, ib, ic = self.inner_strides
         return ContractionShape(

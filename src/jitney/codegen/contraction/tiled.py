@@ -31,7 +31,7 @@ PARAMETERS = (
     "m", "n", "k", "batch", "inner", "group", "row_span", "column_span", "row_pieces",
     "column_pieces", "row_block", "column_block", "k_block", "a_batch", "a_inner", "a_m", "a_k",
     "b_batch", "b_inner", "b_k", "b_n", "c_batch", "c_inner", "c_m", "c_n", "piece_bytes",
-    "b_offset", "sum_offset", "sum_pitch",
+    "b_offset", "sum_offset", "sum_pitch", "run", "a_segment",
 )  # fmt: skip
 NOWHERE = 64  # words of 8 bytes: a row of results
 TILE = 256  # the same: all accumulators
@@ -42,7 +42,8 @@ COLUMN_GROUP = 8  # rows of a in one packed panel
 class TiledSchedule:
     """a: 'rows' in place, or packed from 'k' or 'm' contiguous memory or from 'any' strides.
     b: 'columns' in place, or packed from 'n', 'k' or 'any'. `tail_rows` = 0: all columns fit one
-    group of `vectors` vectors. `sums`: where sums wait between blocks of k ('c' or 'workspace')."""
+    group of `vectors` vectors. `sums`: where sums wait between blocks of k ('c' or 'workspace').
+    `segmented`: k is runs that lie apart in a (a block is some of them)."""
 
     elements: Elements
     lanes: int
@@ -58,6 +59,7 @@ class TiledSchedule:
     pitch: int
     swapped: bool
     two_level: bool
+    segmented: bool
     label = "gemm"
 
     @property
@@ -329,9 +331,9 @@ class _TiledKernel:
         if a_step != 1:
             first.append(("i64", 0))
 
-        def step(k, values):
+        def step(k, values, base=0):
             line = values[0]
-            offset = values[1] if a_step != 1 else k
+            offset = values[1] if a_step != 1 else w.add(base, k)
             sums = list(values[len(first) :])
             b = []
             for v in range(vectors):
@@ -351,10 +353,28 @@ class _TiledKernel:
                 following.append(w.add(offset, a_step))
             return following + sums
 
-        done = w.for_range(0, self.words, 1, step, first + carried)[len(first) :]
+        if s.segmented:
+            done = self._in_runs(t, step, first + carried)
+        else:
+            done = w.for_range(0, self.words, 1, step, first + carried)[len(first) :]
         if el.mode == "quad_i8":
             done = [self._without_flip(v, at % vectors) for at, v in enumerate(done)]
         return done
+
+    def _in_runs(self, t, step, carried):
+        """The loop along k, run by run."""
+        w, p = self.w, self.p
+        types = [type_ for type_, _ in carried]
+
+        def run(_, values):
+            base, rest = values[0], list(zip(types, values[1:], strict=True))
+            inner = w.for_range(
+                0, p["run"], 1, lambda k, v: step(k, v, base), rest, runs_once=True
+            )
+            return [w.add(base, p["a_segment"]), *inner]
+
+        runs = w.udiv(t.depth, p["run"])
+        return w.for_range(0, runs, 1, run, [("i64", 0), *carried], runs_once=True)[2:]
 
     def _without_flip(self, total, v):
         w, s, type_ = self.w, self.s, self.el.acc_type
@@ -366,6 +386,8 @@ class _TiledKernel:
         w, s, p, el = self.w, self.s, self.p, self.el
         if s.a == "rows":
             k_offset = t.k0 if s.a_unit else w.mul(t.k0, p["a_k"])
+            if s.segmented:
+                k_offset = w.mul(w.udiv(t.k0, p["run"]), p["a_segment"]) if s.blocked else 0
             start = w.at(t.a, w.add(w.mul(i, p["a_m"]), k_offset), el.word)
             pointers = self._rows_from(t, i, start, p["a_m"], el.word, rows)
             step = 1 if s.a_unit else p["a_k"]
