@@ -68,6 +68,7 @@ int register_routines(PyObject* module) {
   if (table().empty()) {
     add_sort_routines();
     add_top_k_routines();
+    add_select_routines();
     add_scan_routines();
     add_gather_routines();
     add_scatter_routines();

@@ -5,10 +5,23 @@
 #include "families.h"
 #include "radix.h"
 #include "routines.h"
+#include "vector_target.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 namespace jitney {
 
 namespace {
+
+#if defined(__x86_64__)
+JITNEY_BEGIN_TARGET_AVX512
+namespace avx512 {
+#include "vector_sort_kernels.h"
+}  // namespace avx512
+JITNEY_END_TARGET
+#endif
 
 int64_t round_up_64(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
@@ -63,11 +76,38 @@ struct Sort {
   using U = typename O::U;
 
   static void row(const U* in, U* out, U* work, int64_t n, bool descending) {
+    if (!in_registers(in, out, work, n, descending)) return;
+    settle(in, out, n, descending);
+  }
+
+  // By total order; whether there may be ties to settle.
+  static bool in_registers(const U* in, U* out, U* work, int64_t n, bool descending) {
+#if defined(__x86_64__)
+    if constexpr (sizeof(U) >= 4) {
+      using Vectors = avx512::VectorSort<typename avx512::LanesOf<sizeof(U)>::type>;
+      using S = typename Vectors::S;
+      static const bool wide = cpu_level() == 2;
+      bool divided = n >= kParallelFrom && pool_is_free() && pool_num_threads() > 1;
+      if (wide)
+        return Vectors::template sort_row<T>(
+            reinterpret_cast<const S*>(in), reinterpret_cast<S*>(out), reinterpret_cast<S*>(work), n,
+            static_cast<S>(descending ? -1 : 0), divided,
+            [](int64_t count, PoolFn one, void* context) { pool_parallel_for(count, 1, one, context); });
+    }
+#endif
+    by_radix(in, out, work, n, descending);
+    return true;
+  }
+
+  static void by_radix(const U* in, U* out, U* work, int64_t n, bool descending) {
     U flip = descending ? static_cast<U>(~U{0}) : U{0};
     stable_radix_sort<O::kBits == 1 ? 8 : O::kBits, U>(
         n, [](U e) JITNEY_INLINE { return e; },
         [=](int64_t i) JITNEY_INLINE { return static_cast<U>(O::key(in[i]) ^ flip); },
         [=](int64_t rank, U e) JITNEY_INLINE { out[rank] = O::bits(e ^ flip); }, work, out);
+  }
+
+  static void settle(const U* in, U* out, int64_t n, bool descending) {
     if constexpr (IsFloat<T>::value)
       settle_ties<T>(
           n, descending, [=](int64_t i) { return in[i]; }, [=](int64_t r) { return out[r]; },

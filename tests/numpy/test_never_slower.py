@@ -255,3 +255,171 @@ def test_polynomial_division(dtype, m, n):
     whole = np.polyadd(np.polymul(np.asarray(got[0], complex), v), np.asarray(got[1], complex))
     np.testing.assert_allclose(whole[-m:] if len(whole) >= m else np.pad(
         whole, (m - len(whole), 0)), u, rtol=1e-3, atol=2e-3)
+
+
+# --- order ----------------------------------------------------------------------------------------
+
+
+ORDERED = ["float32", "float64", "float16", "bfloat16", "int8", "int32", "int64", "uint8", "uint32",
+           "uint64", "bool"]
+
+
+def in_disorder(shape, dtype):
+    """Values with duplicates; of floats also NaN, infinities and both zeros."""
+    x = RNG.integers(0, 2, shape) if dtype == "bool" else RNG.integers(0, 60, shape)
+    if dtype not in ("float32", "float64", "float16", "bfloat16"):
+        return jnp.asarray(x).astype(dtype)
+    odd = np.array([np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0])
+    x = np.where(RNG.random(shape) < 0.1, RNG.choice(odd, shape), x - 30.0)
+    return jnp.asarray(x).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", ORDERED)
+@pytest.mark.parametrize("shape", [(1,), (7,), (130,), (5000,), (3, 40), (40, 3), (2, 300, 5)])
+def test_partitions(shape, dtype):
+    a = in_disorder(shape, dtype)
+    a = jnp.where(a != a, jnp.asarray(np.nan).astype(dtype), a)  # short rows: -NaN first, as in JAX
+    known = np.asarray(a.astype("float64"))
+    for axis in range(-1, len(shape)):
+        order = np.sort(known, axis=axis)
+        for k in {0, shape[axis] // 2, shape[axis] - 1, -1}:
+            for got in (jnp.partition(a, k, axis), jnp.take_along_axis(
+                    a, jnp.argpartition(a, k, axis), axis)):
+                assert got.dtype == a.dtype and got.shape == a.shape
+                found = np.asarray(got.astype("float64"))
+                np.testing.assert_array_equal(np.sort(found, axis=axis), order)
+                at = np.take(order, [k], axis=axis)
+                np.testing.assert_array_equal(np.take(found, [k], axis=axis), at)
+                k0 = k % shape[axis]
+                low, high = np.split(found, [k0], axis=axis)
+                assert np.all((low <= at) | np.isnan(at))
+                assert np.all((high >= at) | np.isnan(high))
+
+
+def test_argpartition_gives_each_position_once():
+    x = RNG.normal(size=(4, 3000)).astype(np.float32)
+    found = np.sort(jnp.argpartition(x, 77), axis=-1)
+    np.testing.assert_array_equal(found, np.broadcast_to(np.arange(3000), found.shape))
+    assert found.dtype == np.int64
+    with jitney.enable_x64(False):
+        assert jnp.argpartition(x, 77).dtype == np.int32
+
+
+def test_partitions_without_elements_and_errors():
+    assert jnp.partition(jnp.zeros((0, 3)), 1, axis=1).shape == (0, 3)
+    assert jnp.argpartition(jnp.zeros((2, 0)), 0, axis=0).shape == (2, 0)
+    for function in (jnp.partition, jnp.argpartition):
+        with pytest.raises(ValueError, match="out of bounds"):
+            function(jnp.arange(3.0), 3)
+        with pytest.raises(NotImplementedError, match="complex"):
+            function(jnp.zeros(3, complex), 1)
+
+
+def test_partition_under_transformations():
+    x = jnp.asarray(RNG.normal(size=(3, 50)).astype(np.float32))
+    at = lambda v: jnp.partition(v, 20)[20]
+    np.testing.assert_allclose(jitney.vmap(at)(x), np.sort(x, -1)[:, 20])
+    gradient = jitney.grad(lambda v: at(v) * 2)(x[0])
+    np.testing.assert_array_equal(gradient, 2 * (np.asarray(x[0]) == np.sort(x[0])[20]))
+    assert "name=partition" in str(jitney.make_jaxpr(at)(x[0]))
+
+
+def test_division_as_a_primitive():
+    from jitney.lax.partition import argpartition, partition
+
+    x = jnp.asarray(RNG.normal(size=(4, 30)).astype(np.float32))
+    for axis, k in ((0, 2), (1, 11)):
+        got = jitney.vmap(lambda v, k=k: partition(v, k - 1, 0), in_axes=1 - axis)(x)
+        rows = np.asarray(x) if axis else np.asarray(x).T
+        np.testing.assert_allclose(np.sort(got, -1), np.sort(rows, -1))
+        np.testing.assert_allclose(got[:, k - 1], np.sort(rows, -1)[:, k - 1])
+    value, tangent = jitney.jvp(lambda v: partition(v, 7, 1), (x,), (2 * x,))
+    np.testing.assert_allclose(tangent, 2 * value)
+    assert argpartition(x, 3, 1).dtype == np.int32
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64", "uint32", "uint64"])
+@pytest.mark.parametrize("n", [1, 2, 4, 15, 16, 17, 33, 64, 127, 128, 129, 1000, 5000, 300_000])
+def test_sorts(n, dtype):
+    """Random, few values, in order, backwards, equal; both ways; NaN last."""
+    x = in_disorder(n, dtype)
+    wide = jnp.asarray(RNG.integers(0, 2**31, n)).astype(dtype)
+    for a in (x, wide, jnp.sort(wide), jnp.sort(wide)[::-1], jnp.full(n, 3, dtype)):
+        known = np.asarray(a)
+        np.testing.assert_array_equal(jnp.sort(a), np.sort(known))
+        np.testing.assert_array_equal(jnp.sort(a, descending=True), np.sort(known)[::-1])
+    order = np.argsort(np.asarray(x), kind="stable")
+    np.testing.assert_array_equal(np.signbit(jnp.sort(x).astype("float64")),
+                                  np.signbit(np.asarray(x)[order].astype("float64")))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16", "int8", "uint8",
+                                   "int32", "bool"])
+@pytest.mark.parametrize("shape", [(1,), (5,), (1000,), (70001,), (300, 4), (4, 300), (70, 65),
+                                   (17, 3, 40)])
+def test_extremes(shape, dtype):
+    """First positions: ties, NaN, infinities, and rows whose elements are all the worst."""
+    is_float = "float" in dtype
+    for kind in range(4 if is_float else 2):
+        x = RNG.integers(0, 5, shape).astype(float)
+        if kind == 1:
+            x = np.full(shape, -np.inf if is_float else 0)
+        elif kind == 2:
+            x = np.where(RNG.random(shape) < 0.05, np.nan, x)
+        elif kind == 3:
+            x = np.where(RNG.random(shape) < 0.5, -np.inf, np.inf)
+        a = jnp.asarray(x).astype(dtype)
+        known = np.asarray(a.astype("float32"))
+        for axis in (None, *range(len(shape))):
+            np.testing.assert_array_equal(jnp.argmax(a, axis), np.argmax(known, axis))
+            np.testing.assert_array_equal(jnp.argmin(a, axis), np.argmin(known, axis))
+
+
+def test_extremes_of_the_least_integer():
+    assert jnp.argmax(jnp.full(50, np.iinfo("int32").min, "int32")) == 0
+    assert jnp.argmin(jnp.full((3, 70), 255, "uint8"), axis=1).tolist() == [0, 0, 0]
+
+
+# --- products, powers, masks ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("n", [0, 1, 3, 1000, 100_000])
+def test_inner_products_of_complex_vectors(n, dtype):
+    a, b = ((RNG.normal(size=n) + 1j * RNG.normal(size=n)).astype(dtype) for _ in range(2))
+    tolerance = dict(rtol=1e-4, atol=1e-2) if dtype == "complex64" else dict(rtol=1e-10, atol=1e-9)
+    np.testing.assert_allclose(jnp.vdot(a, b), np.vdot(a, b), **tolerance)
+    np.testing.assert_allclose(jnp.dot(a, b), np.dot(a, b), **tolerance)
+    np.testing.assert_allclose(jnp.matmul(a[None], b[:, None]), a[None] @ b[:, None], **tolerance)
+    np.testing.assert_allclose(jnp.vdot(a.real, b), np.vdot(a.real, b), **tolerance)
+    np.testing.assert_allclose(
+        jnp.tensordot(a.reshape(1, 1, n), b.reshape(n, 1), axes=1),
+        np.tensordot(a.reshape(1, 1, n), b.reshape(n, 1), axes=1), **tolerance)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_powers_of_two_are_exact(dtype):
+    info = np.finfo(dtype)
+    e = np.arange(info.minexp - info.nmant - 2, info.maxexp + 3)
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(jnp.power(2.0, e.astype(dtype)),
+                                      np.ldexp(np.ones((), dtype), e))
+        for x in (1.0, -0.75, 3.14, 0.0, -0.0, np.inf, -np.inf, np.nan, info.tiny, info.max):
+            got = jnp.ldexp(np.asarray(x, dtype), e.astype(np.int32))
+            want = np.ldexp(np.asarray(x, dtype), e.astype(np.int32))
+            small = abs(want) < info.tiny  # below, the exponent alone may be rounded first
+            np.testing.assert_allclose(got, want, rtol=0, atol=0 if not small.any() else info.tiny)
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1])
+@pytest.mark.parametrize("dtype", ["float32", "bool", "complex64", "bfloat16"])
+def test_compress(dtype, axis):
+    x = jnp.asarray(RNG.integers(0, 5, (6, 8))).astype(dtype)
+    known = np.asarray(x)
+    for length in (0, 3, 6):
+        keep = RNG.integers(0, 2, length)
+        got = jnp.compress(keep, x, axis=axis)
+        assert got.dtype == x.dtype
+        np.testing.assert_array_equal(got, np.compress(keep, known, axis=axis))
+    mask = known == known.max()
+    np.testing.assert_array_equal(jnp.extract(mask, x), np.extract(mask, known))

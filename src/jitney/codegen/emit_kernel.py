@@ -468,7 +468,7 @@ class KernelEmitter:
             mask = self._with_tail(mask)
         code = self.kernel.buffers[number][0]
         read = strided.load if self._is_strided(code, place) else memory.load
-        return read(self.e, code, f"%b{number}", place, self.lanes, mask)
+        return read(self.e, code, f"%b{number}", place, self.lanes, mask, bool(x.args))
 
     def _is_strided(self, code, place) -> bool:
         """Whether whole vectors are moved for a short stride (see strided.py)."""

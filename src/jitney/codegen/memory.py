@@ -68,14 +68,15 @@ def _from_memory(e, code, value):
     return e.icmp("ne", value, e.constant("i8", 0, value.lanes))
 
 
-def load(e, code, pointer, place: Place, lanes, mask=None):
-    """The element(s) of a buffer at a place. `mask` is an i1 Value or None."""
+def load(e, code, pointer, place: Place, lanes, mask=None, guarded=False):
+    """The element(s) of a buffer at a place. `mask` is an i1 Value or None; `guarded`: where it is
+    off for a whole vector, the place may be anywhere."""
     type_ = memory_type(code)
     place = settled(e, place)
     if place.step is None and not place.vectors:
         return _from_memory(e, code, _load_scalar(e, type_, pointer, place.base, mask))
     if not place.vectors and place.step in ("1", "-1"):
-        value = _load_run(e, type_, pointer, place, lanes, mask)
+        value = _load_run(e, type_, pointer, place, lanes, mask, guarded)
     else:
         value = _load_gather(e, type_, pointer, place, lanes, mask)
     return _from_memory(e, code, value)
@@ -113,7 +114,7 @@ def _copy_names(e, mask, u):
     return mask.names[u if len(mask.names) > 1 else 0]
 
 
-def _load_run(e, type_, pointer, place, lanes, mask):
+def _load_run(e, type_, pointer, place, lanes, mask, guarded):
     vector = _vector(type_, lanes)
     backward = place.step == "-1"
     names = []
@@ -124,9 +125,22 @@ def _load_run(e, type_, pointer, place, lanes, mask):
     for u in range(e.copies):
         amount = -(u * lanes + lanes - 1) if backward else u * lanes
         address = pointer_at(e, pointer, type_, _shifted(e, place.base, amount))
-        names.append(_vector_load(e, vector, type_, address, _copy_names(e, mask, u)))
+        chosen = _copy_names(e, mask, u)
+        if guarded:
+            address = safe_address(e, address, chosen, lanes)
+        names.append(_vector_load(e, vector, type_, address, chosen))
     value = Value(tuple(names), type_, lanes)
     return reverse_lanes(e, value) if backward and lanes > 1 else value
+
+
+def safe_address(e, address, mask, lanes):
+    """The address, or that of a word that may be read if the mask is off everywhere: processors
+    take hundreds of cycles to find out that nothing is wanted of a page that does not exist."""
+    if lanes == 1:
+        return e.instruction(f"select i1 {mask}, ptr {address}, ptr %safe_word")
+    bits = e.instruction(f"bitcast <{lanes} x i1> {mask} to i{lanes}")
+    wanted = e.instruction(f"icmp ne i{lanes} {bits}, 0")
+    return e.instruction(f"select i1 {wanted}, ptr {address}, ptr %safe_word")
 
 
 def _vector_load(e, vector, type_, address, mask):

@@ -11,6 +11,8 @@ from ..ir.types import kind_of
 from .elementwise import COMBINE, evaluate, identity_of, llvm_type, narrow, widen, widen_code
 from .emitter import Value
 
+UNSET = 1 << 62  # the position before any element
+
 
 def accumulator_code(reduction) -> str:
     return widen_code(reduction.expr.dtype)
@@ -33,7 +35,7 @@ def start(e, reduction, lanes):
         return [value, _per_copy(e, e.constant("i1", 0, lanes))]
     if reduction.index is None:
         return [value]
-    return [value, _per_copy(e, e.constant("i64", (1 << 62), lanes))]
+    return [value, _per_copy(e, e.constant("i64", UNSET, lanes))]
 
 
 def _per_copy(e, value):
@@ -75,8 +77,12 @@ def _extreme(e, kind, a, b):
 
 
 def _better(e, kind, code, a, b, first=False):
-    """The better of two (value, position) pairs; `first`: a's positions are known to be smaller."""
+    """The better of two (value, position) pairs; `first`: a's positions are known to be smaller (or
+    to be UNSET, which loses to all but the worst value there is: `finish` knows)."""
     (av, ai), (bv, bi) = a, b
+    if first:
+        wins = _is_better(e, kind, code, bv, av)
+        return [e.select(wins, bv, av), e.select(wins, bi, ai)]
     if kind_of(code) == "f":
         wins = e.fcmp("ogt" if kind == "argmax" else "olt", bv, av)
         b_nan, a_nan = e.fcmp("uno", bv, bv), e.fcmp("uno", av, av)
@@ -88,6 +94,14 @@ def _better(e, kind, code, a, b, first=False):
         wins, tie = e.icmp(predicate, bv, av), e.icmp("eq", av, bv)
     wins = e.binary("or", wins, e.binary("and", tie, e.icmp("slt", bi, ai)))
     return [e.select(wins, bv, av), e.select(wins, bi, ai)]
+
+
+def _is_better(e, kind, code, b, a):
+    """Whether b comes before a where ties do not: a NaN is never replaced, and replaces numbers."""
+    more = kind == "argmax"
+    if kind_of(code) == "f":
+        return e.binary("and", e.fcmp("ugt" if more else "ult", b, a), e.fcmp("ord", a, a))
+    return e.icmp(("s" if kind_of(code) == "i" else "u") + ("gt" if more else "lt"), b, a)
 
 
 def _not(e, mask):
@@ -144,6 +158,8 @@ def finish(e, reduction, accumulator):
     """The result in the reduction's own type."""
     if reduction.index is not None:
         position = accumulator[1]
+        unset = e.icmp("eq", position, e.like(position, UNSET))  # all have the worst value
+        position = e.select(unset, e.like(position, 0), position)
         width = llvm_type(reduction.dtype)
         if width == "i64":
             return position

@@ -10,8 +10,8 @@ from . import memory
 from .emitter import Value
 
 
-def load(e, code, pointer, place, lanes, mask=None):
-    """The element(s) at place.skip + step*lane."""
+def load(e, code, pointer, place, lanes, mask=None, guarded=False):
+    """The element(s) at place.skip + step*lane; `guarded` as in memory.py."""
     type_, step = memory.memory_type(code), int(place.step)
     if mask is not None and mask.lanes != lanes:
         mask = e.splat(mask, lanes)
@@ -25,6 +25,8 @@ def load(e, code, pointer, place, lanes, mask=None):
             # positions of vector k before (or at) the last element
             wanted = [k * lanes + i <= step * (lanes - 1) + place.skip for i in range(lanes)]
             allowed = _allowed(e, chosen, wanted, lanes, step, k)
+            if guarded:
+                address = memory.safe_address(e, address, allowed, lanes)
             parts.append(memory._vector_load(e, f"<{lanes} x {type_}>", type_, address, allowed))
         names.append(_pick(e, type_, parts, step, place.skip, lanes))
     return memory._from_memory(e, code, Value(tuple(names), type_, lanes))

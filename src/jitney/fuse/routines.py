@@ -17,7 +17,10 @@ from .pull_gather import clamped
 from .pull_views import MAX_SELECTS
 from .updates import reads_elsewhere
 
-NS_PER_ELEMENT = {"sort": 30.0, "argsort": 40.0, "top_k": 2.0, "scatter": 0.8, "cumulative": 0.8}
+NS_PER_ELEMENT = {
+    "sort": 30.0, "argsort": 40.0, "top_k": 2.0, "scatter": 0.8, "cumulative": 0.8,
+    "partition": 2.0, "argpartition": 3.0,
+}  # fmt: skip
 SMALL_CONCAT = 64  # so few elements are one kernel with selects, not one kernel a part
 SCATTER_IN_PIECES = 32768  # so many updates are worth a second thread (about 25 us)
 OFFSET_KIND = {"i64": 0, "i32": 4}  # what the routine calls element offsets of that type
@@ -178,6 +181,21 @@ def _top_k(partition, node, item):
     )  # fmt: skip
 
 
+def _partition(partition, node, item):
+    source = stored_view(partition, node.args[0])
+    (result,) = _results(partition, node)
+    n, k = node.args[0].shape[-1], node.attrs[2]
+    rows = math.prod(node.args[0].shape[:-1])
+    cost = NS_PER_ELEMENT[node.attrs[0]] * rows * n
+    grain = rows if cost < 40000 else max(1, -(-rows // 16))
+    pieces = -(-rows // grain) if rows else 1
+    work = _scratch(partition, "i64", pieces * (3 * n + 64))
+    _native(
+        partition, item, f"{node.attrs[0]}_{source.buffer.code}", [source, result, work],
+        (n, k, grain, 4), rows, grain, [1, 2], cost,
+    )  # fmt: skip
+
+
 def _scatter(partition, node, item):
     operand, offsets, updates = node.args
     kind, window = node.attrs[2:]
@@ -233,6 +251,8 @@ CALLS = {
     "sort": _sort,
     "argsort": _argsort,
     "top_k": _top_k,
+    "partition": _partition,
+    "argpartition": _partition,
     "scatter": _scatter,
     "python": _python,
 }

@@ -261,6 +261,10 @@ def _top_k(node, x):
     return np.take_along_axis(x, order, -1), order.astype(np.int32)
 
 
+def _partition(node, x):
+    return (np.sort(x, axis=-1),)
+
+
 def _captured(args, *bodies):
     """args split before what the bodies captured: (rest, captured of each body)."""
     rest, parts = list(args), []
@@ -294,5 +298,6 @@ def _branch(node, index, *args):
 
 CALLS = {
     "loop": _loop, "branch": _branch, "sort": _sort, "argsort": _argsort, "scatter": _scatter,
-    "top_k": _top_k, "lapack": interpret_lapack, "fft": interpret_fft,
+    "top_k": _top_k, "partition": _partition, "argpartition": _argsort,
+    "lapack": interpret_lapack, "fft": interpret_fft,
 }  # fmt: skip

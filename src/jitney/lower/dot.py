@@ -23,8 +23,26 @@ def lower_dot_general(ctx, eqn, a, b):
     if not is_complex(aval.dtype):
         return dot(a, b)
     a, b = _as_pair(g, a), _as_pair(g, b)
+    if math.prod(aval.shape) == 1:
+        return _inner(g, a, b, contract, aval.shape, code)
     re = g.sub(dot(a.re, b.re), dot(a.im, b.im))
     return Pair(re, g.add(dot(a.re, b.im), dot(a.im, b.re)))
+
+
+def _inner(g, a, b, contract, out, code):
+    """One number: the parts lie side by side in memory and are read once for each of its parts."""
+    order = [i for i in range(len(b.shape)) if i not in contract[1]] + list(contract[1])
+    shape = [a.shape[i] for i in contract[0]]
+    lines = [i for i in range(len(a.shape)) if i not in contract[0]] + list(contract[0])
+
+    def line(x, axes):
+        return g.convert(g.reshape(g.transpose(x, axes), shape), code)
+
+    x, y = (Pair(line(v.re, axes), line(v.im, axes)) for v, axes in ((a, lines), (b, order)))
+    axes = range(len(shape))
+    re = g.sub(g.mul(x.re, y.re), g.mul(x.im, y.im))
+    im = g.add(g.mul(x.re, y.im), g.mul(x.im, y.re))
+    return Pair(*[g.reshape(g.reduce("sum", part, axes), out) for part in (re, im)])
 
 
 def short_sum(g, x, y, contract, batch, code):

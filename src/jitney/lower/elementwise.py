@@ -3,6 +3,7 @@
 Complex operands go to `complex_math.py`.
 """
 
+from ..graph.graph import literal_value
 from ..ir.types import bits_of, code_of, is_complex, kind_of, physical_type
 from . import complex_math
 from .rules import LoweringError, Pair, lower_rule
@@ -57,12 +58,23 @@ def _register_binary(name, op):
             return _boolean(ctx.g, op, x, y)
         if op == "pow" and kind_of(x.dtype) != kind_of(y.dtype):
             y = ctx.g.convert(y, x.dtype)
+        if op == "pow" and _is_two(x):
+            return ctx.g.ew("exp2", y)
         return ctx.g.ew(op, x, y)
 
 
 def _same_shape(ctx, eqn, x, y):
     shape = eqn.outvars[0].aval.shape
     return ctx.each(x, lambda n: ctx.spread(n, shape)), ctx.each(y, lambda n: ctx.spread(n, shape))
+
+
+def _is_two(node):
+    """Whether a node is the number 2 everywhere (its powers are exact in exp2, too)."""
+    while node.op == "broadcast":
+        node = node.args[0]
+    if node.op != "lit" or kind_of(node.dtype) != "f":
+        return False
+    return literal_value(node.attrs[0], node.dtype) == 2
 
 
 _BOOLEAN = frozenset(("eq", "ne", "lt", "le", "gt", "ge", "max", "min", "add", "mul"))

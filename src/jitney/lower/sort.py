@@ -1,4 +1,4 @@
-"""Lowering of sort, top_k: routines along the last axis, other axes transposed to it."""
+"""Lowering of sort, top_k, partition: routines along the last axis, other axes transposed to it."""
 
 from ..ir.types import kind_of
 from .rules import LoweringError, Pair, lower_rule
@@ -86,3 +86,15 @@ def lower_top_k(ctx, eqn, x):
     source = g.convert(x, "u8") if kind_of(x.dtype) == "b" else x
     values, indices = g.call("top_k", (source,), [(shape, source.dtype), (shape, "i32")], (k,))
     return [g.transpose(g.convert(values, x.dtype), back), g.transpose(indices, back)]
+
+
+@lower_rule("partition", "argpartition")
+def lower_partition(ctx, eqn, x):
+    g, name = ctx.g, eqn.primitive.name
+    if isinstance(x, Pair):
+        raise LoweringError(f"{name} of complex numbers")
+    x, back = _last(g, x, eqn.params["axis"])
+    source = g.convert(x, "u8") if kind_of(x.dtype) == "b" else x
+    code = source.dtype if name == "partition" else "i32"
+    (found,) = g.call(name, (source,), [(x.shape, code)], (eqn.params["k"],))
+    return g.transpose(g.convert(found, x.dtype) if name == "partition" else found, back)

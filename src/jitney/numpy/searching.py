@@ -18,7 +18,7 @@ from jitney.lax.out_sharding import check_out_sharding
 from jitney.numpy import reductions
 from jitney.numpy.arithmetic import clip, floor_divide, remainder
 from jitney.numpy.creation import asarray, broadcast_value, from_numpy
-from jitney.numpy.jitted import one_program, traced_call
+from jitney.numpy.jitted import is_eager, one_program, traced_call
 from jitney.numpy.joining import stack
 from jitney.numpy.manipulation import atleast_1d, broadcast_arrays, ravel
 from jitney.numpy.promotion import (
@@ -130,6 +130,9 @@ def compress(condition, a, axis=None, *, size=None, fill_value=0, out=None):
     else:
         a = lax.slice_in_dim(a, 0, length, axis=axis)
     if size is None:
+        if is_eager(condition, a):
+            kept = np.asarray(condition).astype(bool, copy=False)
+            return from_numpy(np.asarray(a).compress(kept, axis), dtype_of(a))
         index: list[Any] = [slice(None)] * len(shape_of(a))
         index[axis] = nonzero(condition)[0]
         return a[tuple(index)]

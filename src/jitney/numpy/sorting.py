@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from jitney import lax
+from jitney.api.jit import jit
 from jitney.base import dtypes
-from jitney.numpy.jitted import traced_call
+from jitney.lax import partition as divide
+from jitney.numpy.jitted import is_eager, named, traced_call
 from jitney.numpy.manipulation import ravel
 from jitney.numpy.promotion import (
     array_arguments,
@@ -23,6 +25,8 @@ from jitney.numpy.promotion import (
     requested_dtype,
     shape_of,
 )
+
+DIVIDED_FROM = 256  # elements of a row; shorter ones are sorted as fast as divided
 
 
 def _axis_of(a: Any, axis: Any) -> tuple[Any, int]:
@@ -97,9 +101,52 @@ def _kth(kth: Any, length: int) -> int:
     return kth % length if length else 0
 
 
-@traced_call(static_argnames=("kth", "axis"))
+def _known_as(name: str) -> Any:
+    """The name under which a function appears in a jaxpr."""
+    return lambda function: named(function, name, function.__doc__)
+
+
 def partition(a, kth, axis=-1):
-    """Elements such that the kth is in its place, smaller ones before it."""
+    """Elements such that the kth is in its place, smaller ones before it.
+
+    Raises ValueError for a `kth` outside the axis, NotImplementedError for complex numbers.
+    """
+    return _divided(_partition_now, _partition, a, kth, axis)
+
+
+def _divided(now: Any, traced: Any, a: Any, kth: Any, axis: Any) -> Any:
+    """Eager calls divide rows that are long; else the program is that of JAX, which sorts."""
+    if isinstance(kth, int) and isinstance(axis, int) and is_eager(a):
+        dims = np.shape(a)
+        if -len(dims) <= axis < len(dims) and dims[axis] >= DIVIDED_FROM:
+            return now(a, kth, axis)
+    return traced(a, kth, axis)
+
+
+@jit(static_argnums=(1, 2))
+def _partition_now(a, kth, axis):
+    a, kth, dimension = _rank_arguments("partition", a, kth, axis)
+    return divide.partition(a, kth, dimension)
+
+
+@jit(static_argnums=(1, 2))
+def _argpartition_now(a, kth, axis):
+    a, kth, dimension = _rank_arguments("argpartition", a, kth, axis)
+    found = divide.argpartition(a, kth, dimension)
+    return lax.convert_element_type(found, dtypes.canonicalize_dtype(np.int64))
+
+
+def _rank_arguments(name: str, a: Any, kth: int, axis: int) -> tuple[Any, int, int]:
+    a = array_arguments(name, a)
+    if dtypes.is_complex(dtype_of(a)):
+        raise NotImplementedError(f"jnp.{name} for complex dtype is not implemented.")
+    dimension = canonical_axis(axis, len(shape_of(a)))
+    return a, _kth(kth, shape_of(a)[dimension]), dimension
+
+
+@traced_call(static_argnums=(1, 2))
+@_known_as("partition")
+def _partition(a, kth, axis):
     a = array_arguments("partition", a)
     if dtypes.is_complex(dtype_of(a)):
         raise NotImplementedError("jnp.partition for complex dtype is not implemented.")
@@ -120,9 +167,14 @@ def _order_reversed(a: Any) -> Any:
     return lax.neg(a)
 
 
-@traced_call(static_argnames=("kth", "axis"))
 def argpartition(a, kth, axis=-1):
-    """Positions of the elements of a partition."""
+    """Positions of the elements of a partition; errors as there."""
+    return _divided(_argpartition_now, _argpartition, a, kth, axis)
+
+
+@traced_call(static_argnums=(1, 2))
+@_known_as("argpartition")
+def _argpartition(a, kth, axis):
     a = array_arguments("argpartition", a)
     if dtypes.is_complex(dtype_of(a)):
         raise NotImplementedError("jnp.argpartition for complex dtype is not implemented.")

@@ -56,7 +56,7 @@ _NONLINEAR = """
     exp2 expm1 igamma igamma_grad_a igammac integer_pow lgamma log log1p logistic max min
     pmax pmin polygamma pow random_gamma random_gamma_grad reduce reduce_max reduce_min reduce_prod
     reduce_window reduce_window_max reduce_window_min regularized_incomplete_beta rem rsqrt
-    scatter-max scatter-min sin sinh sort sqrt square tan tanh top_k approx_top_k zeta
+    scatter-max scatter-min sin sinh sort partition sqrt square tan tanh top_k approx_top_k zeta
 """.split()
 
 _FORMS = ("geqrf", "hessenberg", "householder_product", "ormqr", "schur", "tridiagonal")
