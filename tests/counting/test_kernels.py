@@ -131,3 +131,16 @@ def test_eager_and_compiled_code_are_the_same(since):
     after = since()
     jitney.jit(lambda v: jnp.arcsinh(v))(x)
     assert after.machine_code == 0
+
+
+def test_of_a_chain_that_kernels_share_the_end_is_stored(reports):
+    """Not each of its steps, which the kernel of the end computes."""
+    def f(x, angles):
+        turns = jnp.exp(1j * angles)
+        return jnp.concatenate([x * turns, (x + 1) * turns[::-1]], axis=1)
+
+    x, angles = (X + 1j).astype(np.complex64), np.linspace(0, 3, 200).astype(np.float32)
+    assert len(reports(f, x, angles)) <= 6
+    turns = np.exp(1j * angles)
+    want = np.concatenate([x * turns, (x + 1) * turns[::-1]], axis=1)
+    np.testing.assert_allclose(jitney.jit(f)(x, angles), want, atol=1e-5)

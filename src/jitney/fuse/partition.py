@@ -16,6 +16,7 @@ already live in a buffer. The rules of fusion, in order:
 """
 
 import math
+from heapq import heapify, heappop, heappush
 
 from ..graph.graph import Graph, literal_value
 from ..ir.node import Node
@@ -467,7 +468,10 @@ def partition_graph(graph: Graph, table, target: CpuTarget, plan_contraction=Non
         twice = partition.computed_twice(forced)
         if not twice:
             break
-        forced = forced | (heaviest(twice, partition.node_of) if turn == 0 else twice)
+        forced = forced | (
+            heaviest(twice, partition.node_of) if turn == 0
+            else worth_storing(twice, partition, forced)
+        )  # fmt: skip
     return partition
 
 
@@ -512,3 +516,39 @@ def heaviest(twice, node_of) -> frozenset:
             stack.extend(n.args)
         below |= seen & twice
     return frozenset(twice - below) or frozenset(twice)
+
+
+def worth_storing(twice, partition: Partition, forced) -> frozenset:
+    """Of the nodes computed twice, those that still are when those above them are stored.
+
+    From the results down: `kernels[n]` are the nodes whose kernels will compute n, which are those
+    that do now but for the ones that reach n only through a node that is stored now. Of a chain
+    that two kernels compute this is the end; then what two such ends share.
+    """
+    computed, node_of = partition.computed, dict(partition.node_of)
+    kernels: dict[int, set] = {}
+    above: dict[int, set] = {}  # kernels that compute a node above n, of those computed twice
+    stored: set[int] = set()
+    waiting = [-i for i in twice]
+    heapify(waiting)
+    seen, left = set(twice), len(twice)
+    while left:
+        node = node_of[-heappop(waiting)]
+        mine, through = kernels.pop(node.id, set()), above.pop(node.id, set())
+        if node.id in twice:
+            left -= 1
+            now = computed.get(node.id, set())
+            mine, through = mine | (now - through), through | now
+            if len(mine) > 1 or not mine <= stored:
+                stored.add(node.id)
+                mine = {node.id}
+        for a in node.args:
+            if a.id in forced or (a.id in partition.views and a.id not in twice):
+                continue
+            kernels.setdefault(a.id, set()).update(mine)
+            above.setdefault(a.id, set()).update(through)
+            if a.id not in seen:
+                seen.add(a.id)
+                node_of[a.id] = a
+                heappush(waiting, -a.id)
+    return frozenset(stored)
