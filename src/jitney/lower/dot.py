@@ -71,4 +71,6 @@ def operands_of(g, x, y, code):
     if x.dtype == y.dtype and (kind_of(x.dtype) == "f" and kind_of(code) == "f"):
         if x.dtype == code or x.dtype in ("bf16", "f16"):
             return x, y
+    if x.dtype == y.dtype and kind_of(x.dtype) in "iu" and kind_of(code) in "iu":
+        return x, y     # sums are modulo 2^32 or more, and exact in every narrower type
     return g.convert(x, code), g.convert(y, code)
