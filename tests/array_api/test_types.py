@@ -80,6 +80,43 @@ def test_python_numbers_do_not_widen(dtype, number, shape):
         assert (x / number).dtype == (number / x).dtype == (x**number).dtype == dtype
 
 
+MOST = 2**64 - 1
+WIDE = [lambda x: x + MOST, lambda x: MOST - x, lambda x: x * MOST, lambda x: x // MOST,
+        lambda x: MOST % x, lambda x: x == MOST, lambda x: x < MOST, lambda x: MOST & x,
+        lambda x: jnp.maximum(x, MOST), lambda x: jnp.where(x == 1, x, MOST),
+        lambda x: jnp.clip(x, 0, MOST), lambda x: jnp.searchsorted(x, MOST),
+        lambda x: jnp.equal(MOST, x), lambda x: jnp.bitwise_right_shift(MOST, x)]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", WIDE)
+def test_numbers_wider_than_the_default_integer(function):
+    """Any number the arrays' type holds will do."""
+    plain = np.array([1, MOST], np.uint64)
+    with np.errstate(all="ignore"):
+        wanted = function(plain) if function not in WIDE[8:] else None
+    found = function(jnp.asarray(plain))
+    np.testing.assert_array_equal(found, jitney.jit(function)(jnp.asarray(plain)))
+    if wanted is not None:
+        assert found.dtype == wanted.dtype
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_wide_numbers_of_other_types():
+    x = jnp.ones(2, dtype="float32")
+    assert (x * 2**100).dtype == "float32" and float((2**100 + x)[0]) == 2.0**100
+    assert (jnp.ones(2, dtype="complex64") * 2**70).dtype == "complex64"
+    assert jnp.isin(jnp.asarray([1, MOST], dtype="uint64"), MOST).tolist() == [False, True]
+    assert float(jnp.asarray([2**70], dtype="float64")[0]) == 2.0**70
+    impossible = (lambda: jnp.ones(2, dtype="int8") + MOST, lambda: jnp.asarray(MOST),
+                  lambda: jnp.asarray([MOST]), lambda: jitney.jit(lambda a: a)(MOST))  # fmt: skip
+    for function in impossible:
+        with pytest.raises(OverflowError):
+            function()
+    with jitney.enable_x64(False):
+        y = jnp.asarray([1, 2**32 - 1], dtype="uint32")
+        assert (y == 2**32 - 1).tolist() == [False, True]
+
+
 @pytest.mark.parametrize("dtype", SIGNED + UNSIGNED)
 def test_sums_and_products_are_wide(dtype):
     x, wide = jnp.ones((2, 3), dtype=dtype), "int64" if dtype in SIGNED else "uint64"

@@ -210,6 +210,15 @@ def _refuse_leaf(leaf: Any) -> None:
     _refuse(leaf, value.dtype)
 
 
+def _in_their_widest(items: Any, kinds: set, dtype: Any) -> np.ndarray:
+    try:
+        return np.array(items, dtype=_WIDE[max(map(_RANK.get, kinds))] if kinds else dtype)
+    except OverflowError:
+        if not dtypes.is_inexact(dtype):
+            raise
+        return np.array(items, dtype=dtype)
+
+
 def _numbers_to_numpy(items: Any, kinds: set, dtype: Any) -> np.ndarray:
     if dtype is None:
         kind = next((k for k in (complex, float, int, bool) if k in kinds), float)
@@ -219,7 +228,7 @@ def _numbers_to_numpy(items: Any, kinds: set, dtype: Any) -> np.ndarray:
     try:
         if kinds <= _EXACT and dtypes.is_integer(dtype):
             return np.array(items, dtype=dtype)          # raises OverflowError out of bounds
-        value = np.array(items, dtype=_WIDE[max(map(_RANK.get, kinds))] if kinds else dtype)
+        value = _in_their_widest(items, kinds, dtype)
     except TypeError:
         _refuse_none(items)
         raise

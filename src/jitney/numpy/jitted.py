@@ -15,6 +15,7 @@ from typing import Any
 from jitney import _native
 from jitney.api.jit import JitFunction, jit
 from jitney.core.trace import Tracer
+from jitney.numpy import wide_numbers
 
 
 def named(function: Callable, name: str, doc: str) -> Callable:
@@ -25,18 +26,35 @@ def named(function: Callable, name: str, doc: str) -> Callable:
     return function
 
 
+class ArrayFunction(JitFunction):
+    """A jitted function that takes Python integers as wide as its arrays' type holds."""
+
+    def _miss(self, args: tuple, kwargs: dict) -> Any:
+        try:
+            return JitFunction._miss(self, args, kwargs)
+        except OverflowError:
+            fitting = wide_numbers.fitted(args, kwargs)
+            if fitting is None:
+                raise
+        return self(*fitting[0], **fitting[1])
+
+
 def inlined(function: Callable | None = None, **options: Any) -> Any:
     """`jit(function, inline=True, …)`, usable as a decorator with or without options."""
     if function is None:
         return functools.partial(inlined, **options)
-    return jit(function, inline=True, **options)
+    jitted = jit(function, inline=True, **options)
+    jitted.__class__ = ArrayFunction
+    return jitted
 
 
 def traced_call(function: Callable | None = None, **options: Any) -> Any:
     """`jit(function, …)`, usable as a decorator with or without options."""
     if function is None:
         return functools.partial(traced_call, **options)
-    return jit(function, **options)
+    jitted = jit(function, **options)
+    jitted.__class__ = ArrayFunction
+    return jitted
 
 
 def one_program(function: Callable | None = None, **options: Any) -> Any:
@@ -63,7 +81,7 @@ def is_eager(*values: Any) -> bool:
     return _native.current_trace() is None and not any(isinstance(v, Tracer) for v in values)
 
 
-class AxisFunction(JitFunction):
+class AxisFunction(ArrayFunction):
     """A jitted function whose static `axis` may also be given as a list."""
 
     def _miss(self, args: tuple, kwargs: dict) -> Any:
@@ -72,7 +90,7 @@ class AxisFunction(JitFunction):
         axis = kwargs.get("axis")
         if isinstance(axis, list):
             return self(*args, **{**kwargs, "axis": tuple(axis)})
-        return JitFunction._miss(self, args, kwargs)
+        return ArrayFunction._miss(self, args, kwargs)
 
 
 def along_axes(function: Callable | None = None, *, inline: bool = False, **options: Any) -> Any:

@@ -15,13 +15,12 @@ from typing import Any
 import numpy as np
 
 from jitney import _native
-from jitney.api.jit import JitFunction
 from jitney.base import source
 from jitney.core import slots
 from jitney.core.avals import ShapedArray
 from jitney.core.jaxpr import JaxprEqn, Literal, Var, make_literal
 from jitney.core.staging import JaxprTrace, JaxprTracer
-from jitney.numpy.jitted import inlined
+from jitney.numpy.jitted import ArrayFunction, inlined
 from jitney.numpy.promotion import convert
 
 _NUMPY_KINDS = "bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 " \
@@ -33,7 +32,7 @@ _config_id, _current_trace = _native.config_id, _native.current_trace
 _user_frame = source.user_frame
 
 
-class ElementwiseFunction(JitFunction):
+class ElementwiseFunction(ArrayFunction):
     """An inlined jitted function; its traced calls are replayed where it has recordings."""
 
     _recordings: dict | None = None
@@ -43,7 +42,7 @@ class ElementwiseFunction(JitFunction):
             trace = _current_trace()
             if type(trace) is JaxprTrace and slots.binder is None:
                 return write_call(self, trace, args)
-        return JitFunction._miss(self, args, kwargs)
+        return ArrayFunction._miss(self, args, kwargs)
 
 
 def elementwise(function: Callable) -> Any:

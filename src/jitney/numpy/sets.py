@@ -15,7 +15,7 @@ import numpy as np
 
 from jitney import lax
 from jitney.base import dtypes
-from jitney.numpy import reductions
+from jitney.numpy import reductions, wide_numbers
 from jitney.numpy.creation import from_numpy
 from jitney.numpy.jitted import is_eager, traced_call
 from jitney.numpy.joining import concatenate
@@ -236,7 +236,8 @@ def _in1d(ar1, ar2, invert, method="auto"):
 def isin(element, test_elements, assume_unique=False, invert=False, *, method="auto"):
     """Whether each element occurs in `test_elements`."""
     check_flag("jnp.isin", "assume_unique", assume_unique)
-    element, test_elements = array_arguments("isin", element, test_elements)
+    fitting = wide_numbers.fitted((element, test_elements), {})
+    element, test_elements = array_arguments("isin", *(fitting or [(element, test_elements)])[0])
     if method not in ("auto", "compare_all", "binary_search", "sort"):
         raise ValueError(f"{method=} is not implemented; options are 'compare_all', "
                          "'binary_search', 'sort', and 'auto'")
