@@ -95,9 +95,10 @@ def test_captured_arrays_are_not_in_the_code(since):
     def with_array(a):
         return jitney.jit(lambda x: jnp.cos(x) * a)
 
-    with_array(jnp.arange(100.0))(x)
+    first, second = jnp.arange(100.0), jnp.arange(100.0) + 1
+    with_array(first)(x)
     after = since()
-    out = with_array(jnp.arange(100.0) + 1)(x)
+    out = with_array(second)(x)
     assert np.allclose(out, np.cos(1) * np.arange(1, 101))
     assert after.machine_code == 0
 
