@@ -145,3 +145,12 @@ def test_of_a_chain_that_kernels_share_the_end_is_stored(reports):
     turns = np.exp(1j * angles)
     want = np.concatenate([x * turns, (x + 1) * turns[::-1]], axis=1)
     np.testing.assert_allclose(jitney.jit(f)(x, angles), want, atol=1e-5)
+
+
+@pytest.mark.parametrize("fun", [lambda x: x.var(), lambda x: (x - x.mean(keepdims=True)).sum()])
+def test_a_mean_of_all_is_not_stored_at_the_size_of_all(fun):
+    x = np.random.default_rng(1).normal(size=(400, 300)).astype(np.float32)
+    compiled = jitney.jit(fun).lower(x).compile()
+    workspace = int(compiled.as_text().split("workspace ")[1].split()[0])
+    assert workspace < x.nbytes / 100
+    np.testing.assert_allclose(compiled(x), fun(x.astype(np.float64)), rtol=1e-4, atol=0.1)

@@ -148,8 +148,9 @@ class Partition:
             return node
         if node.op == "reshape":
             return self.reshape(node.args[0], shape)
-        if node.op == "broadcast" and node.args[0].shape == ():
-            return self.table.intern("broadcast", node.args, tuple(shape), node.dtype, ((),))
+        if node.op == "broadcast" and node.args[0].size == 1:
+            scalar = self.reshape(node.args[0], ())
+            return self.table.intern("broadcast", (scalar,), tuple(shape), node.dtype, ((),))
         return self.table.intern("reshape", (node,), tuple(shape), node.dtype)
 
     def note_computed(self, node: Node, root: int) -> None:
