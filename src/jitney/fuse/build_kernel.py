@@ -267,7 +267,18 @@ class KernelBuilder:
             return expr
         self.partition.note_computed(node, self)
         self.partition.note_place(node, self.root_key, index, expr.cost)
+        times = self._times_repeated(expr)
+        if times > 1:
+            self.partition.note_repeated(node, times * expr.cost)
         return self._keep(node, index, expr) if mask is None else expr
+
+    def _times_repeated(self, expr) -> int:
+        """How often each element is computed: by row loops that it does not follow, around one that
+        it does (in which it is computed: what follows none of the inner loops is not repeated)."""
+        inner = max(expr.variables, default=-1)
+        return math.prod(
+            self.extents[v] for v in self.row_variables if v < inner and v not in expr.variables
+        )
 
     def _other(self, node, index, mask) -> Expr:
         view = None

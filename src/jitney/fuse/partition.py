@@ -7,8 +7,8 @@ already live in a buffer. The rules of fusion, in order:
  1. Inputs, captured arrays and outputs live in buffers; so does what a routine reads or writes.
  2. Elementwise nodes and views are computed where they are used.
  3. A reduction is a stage of the kernel that uses it once a row ([Note: rows]).
- 4. A costly node or a reduction that two kernels would compute is stored once instead (`forced`):
-    the partition is made again with that knowledge.
+ 4. A costly node or a reduction that two kernels would compute, or one kernel for each row again,
+    is stored once instead (`forced`): the partition is made again with that knowledge.
  5. A long reduction with few results is split in pieces that depend on its size alone, so that the
     sum is the same for any number of threads.
  6. Outputs of equal shape that share a source are computed by one kernel; so are small nodes that
@@ -41,6 +41,7 @@ MERGED_SIZE = 64  # elements up to which nodes that kernels asked for share a ke
 MERGED_ROOTS = 64
 STENCIL_COST = 64  # work per element above which a value read at neighbouring places is stored
 MANY_READS = 16  # a gather that reads each element so often reads it from memory
+REPEATED_WORK = 1 << 20  # beyond it a value that outer loops would compute again is stored
 ROUNDS = 3  # partitions tried: forcing more values into buffers rarely changes a third one
 STEP_MAKERS: dict = {}
 ROOT_MAKERS: list = []
@@ -91,6 +92,7 @@ class Partition:
         self.computed: dict[int, set] = {}
         self.node_of: dict[int, Node] = {}
         self.places: dict[tuple, tuple[int, set]] = {}
+        self.repeated: dict[int, int] = {}
         if self.is_nested:
             return
         for node in graph.inputs:
@@ -164,6 +166,11 @@ class Partition:
         if found is None:
             found = self.places[key] = (cost, set())
         found[1].add(tuple([a[0] for a in index]))
+
+    def note_repeated(self, node: Node, cost: int) -> None:
+        """A kernel computes each element of `node` again and again, at this cost in all."""
+        self.repeated[node.id] = max(cost, self.repeated.get(node.id, 0))
+        self.node_of[node.id] = node
 
     def prefers_rows(self, count: int, columns: int) -> bool:
         """Whether `count` rows of `columns` elements should be one kernel with stages."""
@@ -409,6 +416,10 @@ class Partition:
             for i, kernels in self.computed.items()
             if len(kernels) > 1 and i not in forced and _work(self.node_of[i]) > 64
         }
+        twice |= {
+            i for i, cost in self.repeated.items()
+            if i not in forced and cost * self.node_of[i].size > REPEATED_WORK
+        }  # fmt: skip
         return twice | {
             node
             for (node, _, _), (cost, where) in self.places.items()

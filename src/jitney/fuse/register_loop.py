@@ -51,6 +51,9 @@ class Leaves:
     def note_computed(self, node, builder):
         return None
 
+    def note_repeated(self, node, cost):
+        pass
+
     def note_place(self, node, root, index, cost):
         return None
 

@@ -116,7 +116,7 @@ class Recorder:
 
     def notes(self) -> dict:
         """What stays when a kernel is begun again: notes, which change no buffer."""
-        return {e: None for e in self.log if e[0] in ("computed", "place")
+        return {e: None for e in self.log if e[0] in ("computed", "place", "repeated")
                 and e[1] < self.described}
 
     def _number(self, node: Node) -> int:
@@ -148,6 +148,10 @@ class Recorder:
     def note_place(self, node: Node, root: int, index: tuple, cost: int) -> None:
         self.log["place", self._number(node), index, cost] = None
         self.partition.note_place(node, root, index, cost)
+
+    def note_repeated(self, node: Node, cost: int) -> None:
+        self.log["repeated", self._number(node), cost] = None
+        self.partition.note_repeated(node, cost)
 
     def split(self, node: Node) -> Node:
         result = self.partition.split(node)
@@ -231,6 +235,8 @@ def reuse(partition: Any, described: Description, out: View) -> KernelStep | Non
             partition.note_computed(node, root.id)
         elif kind == "place":
             partition.note_place(node, root.id, entry[2], entry[3])
+        elif kind == "repeated":
+            partition.note_repeated(node, entry[2])
         elif kind == "split":
             nodes.append(partition.split(node))
         else:

@@ -1,0 +1,31 @@
+"""A costly value that the rows of a kernel would compute again and again is stored once."""
+
+import numpy as np
+import pytest
+
+import jitney
+import jitney.numpy as jnp
+
+X = np.random.default_rng(0).normal(size=(400, 500)).astype(np.float32)
+ROW, COLUMN = X[0].copy(), X[:, 0].copy()
+
+
+def kernels(function, *args) -> int:
+    program = jitney.jit(function).lower(*args).compile()
+    np.testing.assert_allclose(program(*args), function(*args), rtol=2e-5, atol=2e-5)
+    return program.as_text().count("] kernel")
+
+
+@pytest.mark.parametrize(("function", "expected"), [
+    (lambda x, r: x * jnp.exp(r), 2),
+    (lambda x, r: x * (r * 2 + 1), 1),                      # cheap
+    (lambda x, r: jitney.nn.softmax(x + jnp.sin(r)), 2),
+    (lambda x, r: x[:, (r * 100).astype(int) % 500], 2),    # positions with a division each
+    (lambda x, r: x[:10] * jnp.exp(r), 1),                  # little work
+])  # fmt: skip
+def test_values_of_a_row(function, expected):
+    assert kernels(function, X, ROW) == expected
+
+
+def test_values_of_a_column_are_computed_once_a_row():
+    assert kernels(lambda x, c: x * jnp.exp(c)[:, None], X, COLUMN) == 1
