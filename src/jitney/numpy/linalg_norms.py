@@ -5,6 +5,7 @@ In: arrays of numbers. Out: real norms; products.
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any
 
@@ -118,7 +119,8 @@ def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
     if axis is None or isinstance(axis, tuple):
         axes = tuple(range(x.ndim)) if axis is None else tuple(_canonical(a, x.ndim) for a in axis)
         rest = tuple(a for a in range(x.ndim) if a not in axes)
-        flat = lax.transpose(x, (*rest, *axes)).reshape(*[x.shape[a] for a in rest], -1)
+        size = math.prod(x.shape[a] for a in axes)
+        flat = lax.transpose(x, (*rest, *axes)).reshape(*[x.shape[a] for a in rest], size)
         out = compute(flat, axis=-1, ord=ord)
         return jnp.expand_dims(out, axes) if keepdims else out
     return compute(x, axis=axis, keepdims=keepdims, ord=ord)

@@ -145,8 +145,8 @@ def diagonal_of(x: Any) -> Any:
     """[..., m, n] -> [..., min(m, n)]."""
     shape = shape_of(x)
     rank, n = len(shape), min(shape[-2:])
-    if n == 0:
-        return full((*shape[:-2], 0), 0, get_aval(x).dtype)
+    if 0 in shape:
+        return full((*shape[:-2], n), 0, get_aval(x).dtype)
     position = broadcasted_iota(_index_dtype(), (*shape[:-2], n), rank - 2)
     numbers = GatherDimensionNumbers(
         offset_dims=(), collapsed_slice_dims=(rank - 1,), start_index_map=(rank - 1,),
