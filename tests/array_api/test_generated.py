@@ -38,7 +38,7 @@ def agree(found, wanted, rtol):
         assert (np.abs(found[both] - wanted[both]) <= bound).all()
 
 
-UNARY = """acos acosh asin asinh atan atanh cos cosh exp expm1 log log10 log1p log2 reciprocal sin 
+UNARY = """acos acosh asin asinh atan atanh cos cosh exp expm1 log log10 log1p log2 reciprocal sin
 sinh sqrt tan tanh""".split()
 ANY_NUMBER = "abs conj negative positive real round sign square".split()
 REAL_ONLY = "ceil floor trunc signbit".split()
