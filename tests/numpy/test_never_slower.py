@@ -423,3 +423,21 @@ def test_compress(dtype, axis):
         np.testing.assert_array_equal(got, np.compress(keep, known, axis=axis))
     mask = known == known.max()
     np.testing.assert_array_equal(jnp.extract(mask, x), np.extract(mask, known))
+
+
+@pytest.mark.parametrize("first", ["int32", "int8", "uint8", "int64", "float32"])
+@pytest.mark.parametrize("second", ["int32", "uint8", "int64", "float32"])
+def test_isin_of_many_integers(first, second):
+    x = RNG.integers(0, 100, (60, 50)).astype(first)
+    y = RNG.integers(0, 100, 3000)[RNG.integers(0, 3000, 3000) % 7 == 0].astype(second)
+    y = np.concatenate([y[y > 30]] * 10)
+    for invert in (False, True):
+        got = both_ways(jnp.isin, x, y, invert=invert)
+        np.testing.assert_array_equal(got, np.isin(x, y, invert=invert))
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_deleting_many(axis):
+    x = numbers((90, 90), "float32")
+    where = RNG.integers(-90, 90, 40)
+    np.testing.assert_array_equal(jnp.delete(x, where, axis), np.delete(x, where, axis))

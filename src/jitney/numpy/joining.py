@@ -16,6 +16,7 @@ from jitney import lax
 from jitney.api.jit import jit
 from jitney.core import avals
 from jitney.core.trace import Tracer
+from jitney.numpy.creation import from_numpy
 from jitney.numpy.jitted import inlined, is_eager, traced_call
 from jitney.numpy.manipulation import atleast_1d, atleast_2d, atleast_3d, part, ravel
 from jitney.numpy.promotion import (
@@ -32,6 +33,8 @@ from jitney.numpy.promotion import (
     shape_of,
     unwrapped,
 )
+
+FEW_PIECES = 8  # so many slices are joined; more are gathered
 
 
 def _is_array(x: Any) -> bool:
@@ -284,6 +287,8 @@ def delete(arr, obj, axis=None, *, assume_unique_indices=False):
         removed = np.where(removed < 0, removed + length, removed)[~outside]
     kept = np.ones(length, bool)
     kept[removed] = False
+    if removed.size > FEW_PIECES and is_eager(arr):
+        return from_numpy(np.asarray(arr).compress(kept, axis), dtype_of(arr))
     return _runs(arr, kept, axis)
 
 
@@ -327,7 +332,7 @@ def _with_value(arr: Any, start: Any, value: Any, axis: int) -> Any:
 def _runs(arr: Any, kept: np.ndarray, axis: int) -> Any:
     """The kept positions: a few slices joined, or a gather when they are many."""
     edges = np.flatnonzero(np.diff(np.concatenate(([0], kept.astype(np.int8), [0]))))
-    if len(edges) > 16:
+    if len(edges) > 2 * FEW_PIECES:
         index = [slice(None)] * len(shape_of(arr))
         index[axis] = np.flatnonzero(kept)
         return arr[tuple(index)]
