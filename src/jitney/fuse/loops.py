@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from ..ir.types import nbytes_of
 from .buffers import CopyStep, Item, View, whole
 from .in_place import is_whole_copy, merge_copies, readers_first, root_of, update_in_place
+from .invariant import split_invariant
 from .lane_loop import build_lane_loop
 from .order_items import is_circular, order_items
 from .partition import Partition, heaviest, stored_operands
@@ -105,6 +106,12 @@ def _call_loop(partition, node, item: Item) -> None:
     counted = [whole(counter, ())] if counter is not None else []
     inner = _nested(partition, body, [*counted, *consts, *state], own)
     steps = _turn(partition, inner, state)
+    changing = {v.buffer.id for v in [*counted, *state]}
+    before, steps = split_invariant(
+        partition.aliases, steps, {root_of(partition.aliases, b) for b in changing}
+    )
+    for step in before:
+        item.add(step)
     predicate, test_steps = None, []
     if test is not None:
         tested = _nested(partition, test, [*consts, *state], tests)
