@@ -12,8 +12,10 @@ import ml_dtypes
 import numpy as np
 
 from jitney import lax
+from jitney import numpy as jnp
 from jitney.core.primitive import named
 from jitney.lax.identity import copy_p
+from jitney.lax.partition import argpartition, partition
 from jitney.lax.random_bits import (
     random_bits,
     random_fold_in,
@@ -295,6 +297,9 @@ INDEXING = [
 
 SORTING = [
     Program("sort", lambda x: lax.sort(x, 1), (M,), 0),
+    Program("partition", lambda x: partition(x, 1, 1)[:, 1], (M,), 0),
+    Program("argpartition", lambda x: jnp.take_along_axis(x, argpartition(x, 1, 1), 1)[:, 1],
+            (M,), 0),
     Program("sort_special", lambda x: lax.is_finite(lax.sort(x)), (SPECIAL,), 0),
     Program("sort_int", lambda x: lax.sort(x), (I,), 0),
     Program("sort_bool", lambda x: lax.sort(x), (B,), 0),

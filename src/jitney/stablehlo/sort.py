@@ -23,15 +23,30 @@ from jitney.stablehlo.types import I32
 @rule("sort")
 def _sort(b, site, *operands):
     p = site.params
+    return _sorted(b, operands, p["dimension"], p["num_keys"], p["is_stable"])
+
+
+@rule("partition")
+def _partition(b, site, x):
+    return _sorted(b, [x], site.params["axis"], 1, False)       # sorted is divided at every rank
+
+
+@rule("argpartition")
+def _argpartition(b, site, x):
+    axis = site.params["axis"]
+    positions = b.iota(x.type.with_dtype(I32), axis)
+    return _sorted(b, [x, positions], axis, 1, True)[1]
+
+
+def _sorted(b: Builder, operands: Sequence[Value], axis: int, num_keys: int, stable: bool) -> list:
     scalars = [x.type.scalar for x in operands for _ in (0, 1)]
 
     def before(inner, *pairs):
-        keys = pairs[:2 * p["num_keys"]]
+        keys = pairs[:2 * num_keys]
         return _lexicographic(inner, keys[::2], keys[1::2])
 
-    stable = "true" if p["is_stable"] else "false"
     return b.op("stablehlo.sort", operands, [x.type for x in operands],
-                {"dimension": f"{p['dimension']} : i64", "is_stable": stable},
+                {"dimension": f"{axis} : i64", "is_stable": "true" if stable else "false"},
                 [b.region(scalars, before)])
 
 
