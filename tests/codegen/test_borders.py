@@ -130,3 +130,14 @@ def check_border(base, factor, limit, extent):
     if abs(factor) == 1:
         assert middle == [low, high]
     assert low <= middle[0] <= extent // 2 < middle[1] <= high
+
+
+@pytest.mark.parametrize("at", [0, 1, 5, -3, -2, -1])
+def test_one_element_of_a_padded_concatenation(at):
+    x = np.arange(2000.0, dtype=np.float32)
+
+    def f(np, x):
+        wide = np.pad(np.concatenate([x[-5:] * 2, x[:-5]]), (2, 3))
+        return wide[at:][:1] + 1
+
+    np.testing.assert_array_equal(jitney.jit(lambda x: f(jnp, x))(x), f(np, x))

@@ -95,6 +95,8 @@ def pull_pad(builder, node, index, mask):
     for a, lo, n, padded in zip(index, node.attrs[0], operand.shape, node.shape, strict=True):
         position = af.offset(a, -lo)
         inner.append(position)
+        if not position[1] and not 0 <= position[0] < n:  # one known element of the padding
+            return builder.value(fill, (), mask)
         if n != padded:
             inside = builder.both(inside, in_bounds(builder, position, n))
     outside = builder.value(fill, (), mask)
