@@ -1,8 +1,13 @@
-"""Both layouts of counters, as a fixture."""
+"""Both layouts of counters, as a fixture; helper modules are found beside the tests."""
+
+import sys
+from pathlib import Path
 
 import pytest
 
 import jitney
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 
 @pytest.fixture(params=[True, False], ids=["by_index", "older"])

@@ -110,7 +110,8 @@ SCIPY_LINALG = table("jax.scipy.linalg", "jsp.linalg", "sp.linalg", """
     lu_solve      = jsp.linalg.lu_solve(jsp.linalg.lu_factor(m), w) @ wide grad tol=1e-4 => np.linalg.solve(m, w)
     lu_solve      = jsp.linalg.lu_solve(jsp.linalg.lu_factor(m), w, 1) @ f32 tol=1e-4 => np.linalg.solve(m.T, w)
     pascal:         4 ; 3, kind='lower' @ none
-    polar:          m ; m, side='left' @ f32 tol=1e-3
+    polar:          m ; x.T @ f32 tol=1e-3
+    polar:          m, side='left' @ f32 nojax tol=1e-3
     qr            = jnp.abs(jsp.linalg.qr(x.T)[1]) @ wide tol=1e-3 => abs(sp.linalg.qr(x.T)[1])
     qr_multiply   = jnp.abs(jsp.linalg.qr_multiply(m, x)[0]) @ f32 tol=1e-3 => abs(sp.linalg.qr_multiply(m, x)[0])
     rsf2csf       = (lambda f, g: jnp.abs(g @ f @ g.T.conj()))(*jsp.linalg.rsf2csf(*jsp.linalg.schur(m))) \

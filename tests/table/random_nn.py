@@ -95,7 +95,7 @@ NN = table("jax.nn", "nn", "ref", """
     scaled_dot_general: np.arange(64.).reshape(2, 32) / 9, np.arange(96.).reshape(3, 32) / 9, \
                     (((1,), (1,)), ((), ())) @ none => -
     scaled_matmul:  np.ones((1, 2, 32), 'float32'), np.ones((1, 3, 32), 'float32'), np.ones((1, 2, 1), 'float32'), \
-                    np.ones((1, 3, 1), 'float32') @ none => np.full((1, 2, 3), 32.)
+                    np.ones((1, 3, 1), 'float32') @ none nojax => np.full((1, 2, 3), 32.)
 """)  # fmt: skip
 
 INITIALIZERS = table("jax.nn.initializers", "nn.initializers", None, """

@@ -57,6 +57,22 @@ _CODE_OF_DTYPE = {
 }
 DTYPE_OF_CODE = {code: dtype for dtype, code in _CODE_OF_DTYPE.items()}
 
+# Formats that are values of a wider type here and bytes in memory (lower/small_types.py)
+_SMALL_FLOATS = frozenset(
+    np.dtype(getattr(ml_dtypes, name))
+    for name in (
+        "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz",
+        "float8_e5m2", "float8_e5m2fnuz",
+    )
+)  # fmt: skip
+_SMALL = {
+    **{dtype: "f32" for dtype in _SMALL_FLOATS},
+    np.dtype(ml_dtypes.int2): "i8",
+    np.dtype(ml_dtypes.int4): "i8",
+    np.dtype(ml_dtypes.uint2): "u8",
+    np.dtype(ml_dtypes.uint4): "u8",
+}
+
 _PHYSICAL = {np.dtype(np.complex64): "f32", np.dtype(np.complex128): "f64"}
 
 
@@ -65,13 +81,13 @@ class UnsupportedElementType(NotImplementedError):
 
 
 def code_of(dtype) -> str:
-    """The code of a real dtype.
+    """The code of the values of a real dtype.
 
-    >>> code_of(np.dtype(np.float32))
-    'f32'
+    >>> code_of(np.dtype(np.float32)), code_of(np.dtype(ml_dtypes.float8_e5m2))
+    ('f32', 'f32')
     """
     try:
-        return _CODE_OF_DTYPE[dtype]
+        return _CODE_OF_DTYPE.get(dtype) or _SMALL[dtype]
     except (KeyError, TypeError):
         raise UnsupportedElementType(f"the compiler cannot compute with dtype {dtype}") from None
 
@@ -79,6 +95,16 @@ def code_of(dtype) -> str:
 def is_complex(dtype) -> bool:
     """Whether an aval's dtype is one of the complex ones."""
     return dtype in _PHYSICAL
+
+
+def is_small(dtype) -> bool:
+    """Whether an element is a byte that holds a value of a wider type."""
+    return dtype in _SMALL
+
+
+def is_small_float(dtype) -> bool:
+    """Whether an element is an 8-bit float that machine code can compute with."""
+    return dtype in _SMALL_FLOATS
 
 
 def is_key(dtype) -> bool:
@@ -92,7 +118,14 @@ def physical_type(shape: tuple[int, ...], dtype) -> tuple[tuple[int, ...], str]:
         return shape + (dtype.itemsize // 4,), "u32"
     if dtype in _PHYSICAL:
         return shape + (2,), _PHYSICAL[dtype]
+    if dtype in _SMALL_FLOATS:
+        return shape, "u8"
     return shape, code_of(dtype)
+
+
+def part_code(dtype) -> str:
+    """The code of the values of a dtype, or of the two parts of a complex one."""
+    return _PHYSICAL.get(dtype) or code_of(dtype)
 
 
 def nbytes_of(code: str) -> int:

@@ -16,5 +16,6 @@ def build_graph(closed: ClosedJaxpr, name: str) -> tuple[Graph, object]:
     ctx = Context(builder)
     arguments = [ctx.input(v.aval) for v in closed.jaxpr.invars]
     outputs = inline(ctx, closed, arguments)
-    graph = builder.finish([ctx.physical(v) for v in outputs], name, ctx.effects)
+    stored = [ctx.physical(x, a) for x, a in zip(outputs, closed.out_avals, strict=True)]
+    graph = builder.finish(stored, name, ctx.effects)
     return graph, builder.table

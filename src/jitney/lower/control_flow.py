@@ -10,7 +10,7 @@ slice of the stacked results in place. Complex values travel as their two parts.
 from dataclasses import dataclass
 
 from ..graph.graph import Graph, GraphBuilder
-from ..ir.types import is_complex, physical_type
+from ..ir.types import is_complex, is_small, part_code, physical_type
 from .inline import lower_jaxpr
 from .rules import Context, LoweringError, Pair, lower_rule
 
@@ -179,9 +179,11 @@ def lower_scan(ctx, eqn, *values):
 def _empty(ctx, aval, length):
     """A result to be stacked, before any step has written to it."""
     shape = (length, *aval.shape)
-    code = physical_type((), aval.dtype)[1]
+    code = part_code(aval.dtype)
     if is_complex(aval.dtype):
         return Pair(ctx.g.empty(shape, code), ctx.g.empty(shape, code))
+    if is_small(aval.dtype):
+        return ctx.g.empty(shape, code)
     shape, code = physical_type(shape, aval.dtype)
     return ctx.g.empty(shape, code)
 

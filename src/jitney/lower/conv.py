@@ -13,7 +13,7 @@ Invariant: groups are batch axes of the product.
 import itertools
 import math
 
-from ..ir.types import is_complex, kind_of, physical_type
+from ..ir.types import is_complex, kind_of, part_code
 from .dot import SHORT_SUM, operands_of, short_sum
 from .rules import Pair, lower_rule
 from .shape import pad_node
@@ -28,7 +28,7 @@ FEW_TAPS = 16  # up to here a sequence's kernel is written out as a sum of slice
 @lower_rule("conv_general_dilated")
 def lower_conv(ctx, eqn, lhs, rhs):
     aval = eqn.outvars[0].aval
-    code = physical_type((), aval.dtype)[1]
+    code = part_code(aval.dtype)
 
     def convolve(x, k):
         return _convolve(ctx.g, eqn.params, x, k, aval.shape, code)

@@ -2,7 +2,7 @@
 
 import math
 
-from ..ir.types import is_complex, kind_of, physical_type
+from ..ir.types import is_complex, kind_of, part_code
 from .rules import Pair, lower_rule
 
 SHORT_SUM = 4  # products summed over at most this many terms are not worth a matrix kernel
@@ -12,7 +12,7 @@ SHORT_SUM = 4  # products summed over at most this many terms are not worth a ma
 def lower_dot_general(ctx, eqn, a, b):
     g, aval = ctx.g, eqn.outvars[0].aval
     contract, batch = eqn.params["dimension_numbers"]
-    code = physical_type((), aval.dtype)[1]
+    code = part_code(aval.dtype)
 
     def dot(x, y):
         x, y = operands_of(g, x, y, code)
@@ -21,6 +21,9 @@ def lower_dot_general(ctx, eqn, a, b):
         return g.dot(x, y, contract, batch, code)
 
     if not is_complex(aval.dtype):
+        if kind_of(code) in "iu" and "f" in (kind_of(a.dtype), kind_of(b.dtype)):
+            code = "f32"                # an integer is made of the sum, not of each number
+            return g.convert(dot(a, b), part_code(aval.dtype))
         return dot(a, b)
     a, b = _as_pair(g, a), _as_pair(g, b)
     if math.prod(aval.shape) == 1:

@@ -4,9 +4,10 @@ Complex operands go to `complex_math.py`.
 """
 
 from ..graph.graph import literal_value
-from ..ir.types import bits_of, code_of, is_complex, kind_of, physical_type
+from ..ir.types import bits_of, code_of, is_complex, is_small, kind_of, part_code
 from . import complex_math
 from .rules import LoweringError, Pair, lower_rule
+from .small_types import clipped
 
 # primitive -> graph operation
 _UNARY = {
@@ -221,13 +222,15 @@ def convert_value(ctx, x, dtype):
     """A value as another dtype (complex to real drops the imaginary part)."""
     g = ctx.g
     if is_complex(dtype):
-        code = physical_type((), dtype)[1]
+        code = part_code(dtype)
         if isinstance(x, Pair):
             return Pair(g.convert(x.re, code), g.convert(x.im, code))
         return Pair(g.convert(x, code), g.full(0.0, x.shape, code))
     code = code_of(dtype)
     if isinstance(x, Pair):
         x = x.re
+    if is_small(dtype) and kind_of(x.dtype) == "f" and kind_of(code) != "f":
+        x = clipped(g, x, dtype)
     return g.convert(x, code)
 
 

@@ -8,7 +8,7 @@ stored form. Schur, Hessenberg and general eigenvectors are Python steps.
 from ..core.avals import ShapedArray
 from ..core.primitive import named
 from ..core.staging import trace_flat
-from ..ir.types import DTYPE_OF_CODE, is_complex, physical_type
+from ..ir.types import DTYPE_OF_CODE, is_complex, part_code, physical_type
 from .inline import lower_jaxpr
 from .python_steps import call_python
 from .rules import Pair, lower_rule
@@ -36,7 +36,7 @@ def _identity(ctx, aval):
     """Identity matrices over the last two axes."""
     g, shape = ctx.g, aval.shape
     row, column = (g.iota(shape, len(shape) - k, "i32") for k in (2, 1))
-    code = physical_type((), aval.dtype)[1]
+    code = part_code(aval.dtype)
     eye = g.convert(g.compare("eq", row, column), code)
     return Pair(eye, g.full(0.0, shape, code)) if is_complex(aval.dtype) else eye
 
@@ -71,7 +71,7 @@ def lower_triangular_solve(ctx, eqn, a, b):
 
 
 def _solve_wide(ctx, p, out, a, b):
-    g, code = ctx.g, physical_type((), out.dtype)[1]
+    g, code = ctx.g, part_code(out.dtype)
     wide = ShapedArray(out.shape, DTYPE_OF_CODE["f32"])
     found = _triangular(ctx, p, wide, g.convert(a, "f32"), g.convert(b, "f32"))
     return g.convert(found, code)

@@ -67,7 +67,7 @@ def call_python(ctx, eqn, values: Sequence) -> list:
     if eqn.primitive.reference_rule is None:
         raise LoweringError(f"the primitive {eqn.primitive.name!r} cannot be compiled")
     has_token = bool(eqn.effects)
-    operands = [ctx.physical(v) for v in values]
+    operands = [ctx.physical(x, v.aval) for x, v in zip(values, eqn.invars, strict=True)]
     results = [physical_type(v.aval.shape, v.aval.dtype) for v in eqn.outvars]
     if has_token:
         operands, results = [*operands, ctx.token()], [*results, TOKEN]

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from ..core.avals import to_array
 from ..ir.node import Node
-from ..ir.types import code_of, is_complex, physical_type
+from ..ir.types import code_of, is_complex, is_small, is_small_float, part_code, physical_type
+from . import small_types
 
 RULES: dict = {}
 
@@ -50,6 +51,7 @@ class Context:
     def __init__(self, builder):
         self.g = builder
         self._token = None
+        self._bytes: dict[tuple, Node] = {}  # values of small types that came from memory
 
     def token(self):
         """What the next effect waits for (see python_steps.py)."""
@@ -78,14 +80,20 @@ class Context:
     def literal(self, value, aval):
         """A scalar of the source, spread over the aval's shape (normally scalar)."""
         if is_complex(aval.dtype):
-            code = physical_type((), aval.dtype)[1]
+            code = part_code(aval.dtype)
             number = complex(value)
             parts = [self.g.full(p, aval.shape, code) for p in (number.real, number.imag)]
             return Pair(*parts)
+        if is_small(aval.dtype):
+            value = float(value) if is_small_float(aval.dtype) else int(value)
         return self.g.full(value, aval.shape, code_of(aval.dtype))
 
     def logical(self, node, aval):
         """The value of a stored (physical) array."""
+        if is_small(aval.dtype):
+            value = small_types.decode(self.g, node, aval.dtype)
+            self._bytes[value.id, aval.dtype] = node
+            return value
         return self.split_pair(node) if is_complex(aval.dtype) else node
 
     def split_pair(self, node) -> Pair:
@@ -98,8 +106,11 @@ class Context:
             parts.append(self.g.reshape(part, shape))
         return Pair(*parts)
 
-    def physical(self, value):
+    def physical(self, value, aval=None):
         """The stored form of a value: parts of a pair side by side in a last axis."""
+        if aval is not None and is_small(aval.dtype):
+            stored = self._bytes.get((value.id, aval.dtype))
+            return small_types.encode(self.g, value, aval.dtype) if stored is None else stored
         if not isinstance(value, Pair):
             return value
         stored = _stored_whole(value)
@@ -142,7 +153,9 @@ def run_rule(ctx, eqn, values):
     rule = RULES.get(eqn.primitive.name)
     if rule is None:
         raise LoweringError(f"the compiler has no rule for the primitive {eqn.primitive.name!r}")
+    small = any(is_small(v.aval.dtype) for v in (*eqn.invars, *eqn.outvars))
+    if small and not small_types.can_run(eqn):
+        raise LoweringError(f"no machine code for {eqn.primitive.name!r} of so small a dtype")
     result = rule(ctx, eqn, *values)
-    if eqn.primitive.multiple_results:
-        return result
-    return [result]
+    results = result if eqn.primitive.multiple_results else [result]
+    return small_types.settle(ctx.g, eqn, results) if small else results

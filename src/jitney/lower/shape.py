@@ -1,6 +1,6 @@
 """Lowering of primitives that move, repeat or make elements."""
 
-from ..ir.types import is_complex, physical_type
+from ..ir.types import is_complex, part_code
 from .rules import Pair, lower_rule
 
 
@@ -130,7 +130,7 @@ def _pad_interior(g, x, value, axis, interior):
 @lower_rule("iota")
 def lower_iota(ctx, eqn, *_):
     aval = eqn.outvars[0].aval
-    code = physical_type((), aval.dtype)[1]
+    code = part_code(aval.dtype)
     x = ctx.g.iota(aval.shape, eqn.params["dimension"], code)
     if is_complex(aval.dtype):
         return Pair(x, ctx.g.full(0.0, aval.shape, code))

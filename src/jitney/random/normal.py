@@ -204,7 +204,8 @@ def multivariate_normal(key, mean, cov, shape=None, dtype=None, method="cholesky
 
 @jit(static_argnums=(3, 4, 5))
 def _multivariate_normal(key, mean, cov, shape, dtype, method):
-    mean, cov = as_dtype(mean, dtype), as_dtype(cov, dtype)
+    if dtypes.is_floating(cov.dtype) and cov.dtype.itemsize < 4:
+        cov = as_dtype(cov, dtype)                  # matrices are factored in 32 bits or more
     factor = _factor(cov, method)
     z = normal(key, (*shape, mean.shape[-1]), dtype)
     return mean + jnp.einsum("...ij,...j->...i", factor, z)

@@ -42,4 +42,4 @@ def ppf(q, p):
     """The inverse of cdf; NaN outside [0, 1]."""
     q, p = promote_args_inexact("bernoulli.ppf", q, p)
     bad = (q != q) | (q < 0) | (q > 1) | (p != p) | (p < 0) | (p > 1)
-    return jnp.where(bad, np.nan, jnp.where(q <= 1 - p, 0, 1))
+    return jnp.where(bad, np.nan, jnp.where(q <= 1 - p, 0, 1).astype(q.dtype))
