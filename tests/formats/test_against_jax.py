@@ -58,7 +58,8 @@ def test_casts(name):
         compare(f"{source} -> {name}", lambda api, x: x.astype(dtype), x)
 
 
-@pytest.mark.parametrize("name", NAMES)
+# 2-bit integers are not quite there in JAX: sort does not sort, argmax fails, means are integers
+@pytest.mark.parametrize("name", [n for n in NAMES if n not in ("int2", "uint2")])
 def test_operations(name):
     x, y, z = matrix(name, 3, 4), matrix(name, 3, 4, seed=1), matrix(name, 4, 5, seed=2)
     for what, f in UNARY.items():

@@ -124,7 +124,9 @@ def physical_type(shape: tuple[int, ...], dtype) -> tuple[tuple[int, ...], str]:
 
 
 def part_code(dtype) -> str:
-    """The code of the values of a dtype, or of the two parts of a complex one."""
+    """The code of the values of a dtype, of the parts of a complex one, of the words of a key."""
+    if is_key(dtype):
+        return "u32"
     return _PHYSICAL.get(dtype) or code_of(dtype)
 
 
