@@ -87,11 +87,30 @@ struct Argpartition {
   template <class I>
   static void row(const U* in, I* out, int64_t* work, int64_t n, int64_t k) {
     if (kPacked && n <= INT64_C(0xffffffff)) return packed_row(in, out, work, n, k);
-    for (int64_t i = 0; i < n; ++i) out[i] = static_cast<I>(i);
-    std::nth_element(out, out + k, out + n, [in](I a, I b) {
-      auto x = signed_key<T>(in[a]), y = signed_key<T>(in[b]);
-      return x != y ? x < y : a < b;
-    });
+    for (int64_t i = 0; i < n; ++i) work[i] = signed_key<T>(in[i]);
+    select_keys(work, work + n, work + 2 * n, n, k);
+    spread(in, out, n, work[2 * n + k]);
+  }
+
+  // Positions of keys below the pivot, then of those that equal it, then of the others.
+  template <class I>
+  static void spread(const U* in, I* out, int64_t n, int64_t pivot) {
+    int64_t low = 0, equal = 0;
+    for (int64_t i = 0; i < n; ++i) {
+      int64_t key = signed_key<T>(in[i]);
+      low += key < pivot;
+      equal += key == pivot;
+    }
+    int64_t first = 0, middle = low, last = low + equal;
+    for (int64_t i = 0; i < n; ++i) {
+      int64_t key = signed_key<T>(in[i]);
+      bool below = key < pivot, same = key == pivot;
+      int64_t at = same ? middle : last;
+      out[below ? first : at] = static_cast<I>(i);
+      first += below;
+      middle += same;
+      last += !below && !same;
+    }
   }
 
   template <class I>
