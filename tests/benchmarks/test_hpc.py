@@ -24,15 +24,15 @@ def restored():
     jitney.config.update("jax_enable_x64", False)
 
 
-def arguments(made):
-    return made.make(np.random.default_rng(7), made.small)
+def arguments(made, size=None):
+    return made.make(np.random.default_rng(7), size or made.small)
 
 
-def run(made, jit=True) -> tuple[np.ndarray, ...]:
+def run(made, size=None) -> tuple[np.ndarray, ...]:
     """The result of the array program."""
     jitney.config.update("jax_enable_x64", made.x64)
-    fun = made.array(jitney)
-    out = (jitney.jit(fun) if jit else fun)(*map(jitney.numpy.asarray, arguments(made)))
+    fun = jitney.jit(made.array(jitney))
+    out = fun(*map(jitney.numpy.asarray, arguments(made, size)))
     return tuple(np.asarray(r) for r in (out if isinstance(out, (tuple, list)) else (out,)))
 
 
@@ -44,6 +44,17 @@ def test_array_program_agrees_with_numpy_for_any_number_of_threads(made):
     _native.set_num_threads(2)
     for a, b in zip(one, run(made), strict=True):
         assert a.dtype == b.dtype and a.tobytes() == b.tobytes()
+
+
+@names
+@pytest.mark.slow
+def test_full_size_is_the_same_for_any_number_of_threads(made):
+    results = []
+    for threads in (1, 2, 5):
+        _native.set_num_threads(threads)
+        jitney.clear_caches()
+        results.append([r.tobytes() for r in run(made, made.size)])
+    assert results[0] == results[1] == results[2]
 
 
 @names
