@@ -292,7 +292,7 @@ class KernelEmitter:
         if self.kernel.small or self.lane == "none":
             return 1
         if self.kernel.saved and self.lane == "row":
-            return 1  # the saved rows of all lanes must stay in cache
+            return self.kernel.copies
         return self.copies_for(self.used)
 
     def copies_for(self, expressions) -> int:

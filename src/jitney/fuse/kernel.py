@@ -9,9 +9,9 @@
 neighbouring rows) or 'stage' (the last loop of every stage: lanes are neighbouring elements of one
 row). With `tile` = u, the last two row loops (u, v) run in square blocks in which loads that are
 contiguous along u are transposed in registers. `borders` are conditions that are constants in the
-middle of the row loops. `small`: 1 for short vector loops (masked
-throughout), 2 for kernels so small that compiling quickly matters more than speed. Expressions are
-interned; a loop variable is an int, unique in the kernel.
+middle of the row loops. `copies` vectors of rows keep their saved values side by side. `small`: 1
+for short vector loops (masked throughout), 2 for kernels so small that compiling quickly matters
+more than speed. Expressions are interned; a loop variable is an int, unique in the kernel.
 
 Sizes are not part of a kernel's meaning: `number_slots` replaces every extent, stride and offset
 (other than 0 and ±1) by a parameter slot, so that the text is the same for all sizes. That text,
@@ -125,6 +125,7 @@ class Kernel:
     tile: int | None = None
     operations: tuple[str, ...] = ()
     label: str = ""
+    copies: int = 1
     borders: list = field(default_factory=list)  # see interior.py
 
 
@@ -244,6 +245,8 @@ def number_slots(kernel: Kernel, used: list[Expr]) -> SlottedKernel:
     lines = ["buffers " + " ".join(f"{code}:{mode}" for code, mode in kernel.buffers)]
     rows = " ".join([loop_text(loop) for loop in kernel.rows])
     flags = f" small {kernel.small}{' stream' if kernel.stream else ''}"
+    if kernel.copies > 1:
+        flags += f" copies {kernel.copies}"
     if kernel.tile is not None:
         flags += f" tile {loop_names[kernel.tile]}"
     lines.append(f"rows {rows} lane {kernel.lane}{flags}")

@@ -20,6 +20,7 @@ MIN_TILE = 8  # shorter axes are not worth transposing in registers
 MAX_TILED_LOADS = 4
 NS_PER_OPERATION = 0.3  # one vector instruction, about one a cycle at 3.5 GHz
 NS_PER_BYTE = 0.04  # 25 GB/s
+SAVED_BYTES = 512 << 10  # of saved values beside their sources: they should stay in L2
 
 
 def schedule_kernel(
@@ -39,9 +40,19 @@ def schedule_kernel(
     elements = rows * max(1, inner)
     kernel.small = _smallness(kernel, elements, repeated)
     kernel.stream = _streams(kernel, target)
+    kernel.copies = _vectors_beside(kernel, used, target)
     _choose_tile(kernel, used)
     kernel.borders = find_borders(kernel, used)
     return _cost(kernel, used, rows, inner)
+
+
+def _vectors_beside(kernel: Kernel, used: list[Expr], target: CpuTarget) -> int:
+    """How many vectors of rows keep saved values side by side: the rows' elements lie far apart in
+    memory, so that whole lines of it, and more, should be used when they are met."""
+    if kernel.lane != "row" or not kernel.saved or kernel.small:
+        return 1
+    width = lanes_of(kernel, used, target) * sum(nbytes_of(c) * n for c, n in kernel.saved)
+    return next((copies for copies in (4, 2) if copies * width <= SAVED_BYTES), 1)
 
 
 def lanes_of(kernel: Kernel, used, target: CpuTarget) -> int:
