@@ -51,7 +51,8 @@ class BranchStep:
 def _nested(partition, body, input_views, captured_views):
     """A partition of a body whose inputs live in the given views of the outer buffers."""
     mark, forced, merge = len(partition.buffers), stored_operands(body.graph), True
-    for _ in range(8):
+    rounds = 8
+    while rounds:
         del partition.buffers[mark:]
         for number in [b for b in partition.aliases if b >= mark]:
             del partition.aliases[number]
@@ -68,7 +69,8 @@ def _nested(partition, body, input_views, captured_views):
         inner.run()
         if merge and is_circular(inner.items):
             merge = False
-            continue
+            continue  # not counted: what waits for itself must not be the last word
+        rounds -= 1
         twice = inner.computed_twice(forced)
         if not twice:
             break

@@ -416,10 +416,6 @@ class Partition:
             for i, kernels in self.computed.items()
             if len(kernels) > 1 and i not in forced and _work(self.node_of[i]) > 64
         }
-        twice |= {
-            i for i, cost in self.repeated.items()
-            if i not in forced and cost * self.node_of[i].size > REPEATED_WORK
-        }  # fmt: skip
         return twice | {
             node
             for (node, _, _), (cost, where) in self.places.items()
@@ -427,6 +423,13 @@ class Partition:
             and node not in forced
             and _work(self.node_of[node]) > SPLIT_SIZE
         }
+
+    def computed_again(self, forced) -> set[int]:
+        """Costly nodes that a kernel computes again in each turn of its outer loops (rule 4)."""
+        return {
+            i for i, cost in self.repeated.items()
+            if i not in forced and cost * self.node_of[i].size > REPEATED_WORK
+        }  # fmt: skip
 
     def add_kernel(self, kernel, buffers, item: Item, cost: float, small: int = 1) -> None:
         """Adds a kernel that was written elsewhere."""
@@ -472,18 +475,26 @@ def partition_graph(graph: Graph, table, target: CpuTarget, plan_contraction=Non
     forced = stored_operands(graph)
     merge = True
     for turn in range(ROUNDS):
-        partition = Partition(graph, table, target, forced, plan_contraction, None, merge)
-        partition.run()
+        partition = _one_partition(graph, table, target, forced, plan_contraction, merge)
         if merge and is_circular(partition.items):
             merge = False
-            continue
-        twice = partition.computed_twice(forced)
-        if not twice:
+            partition = _one_partition(graph, table, target, forced, plan_contraction, merge)
+        twice, repeated = partition.computed_twice(forced), partition.computed_again(forced)
+        if not twice and not repeated:
             break
-        forced = forced | (
-            heaviest(twice, partition.node_of) if turn == 0
-            else worth_storing(twice, partition, forced)
-        )  # fmt: skip
+        if repeated:
+            forced = forced | heaviest(repeated, partition.node_of)
+        if twice:
+            forced = forced | (
+                heaviest(twice, partition.node_of) if turn == 0
+                else worth_storing(twice, partition, forced)
+            )  # fmt: skip
+    return partition
+
+
+def _one_partition(graph, table, target, forced, plan_contraction, merge) -> Partition:
+    partition = Partition(graph, table, target, forced, plan_contraction, None, merge)
+    partition.run()
     return partition
 
 
