@@ -8,6 +8,7 @@ import pytest
 
 import jitney
 import jitney.numpy as jnp
+from jitney.base import collector
 from jitney.base.collector import without_collector
 
 
@@ -94,3 +95,36 @@ def test_compiling_collects_nothing():
     finally:
         gc.callbacks.remove(note)
     assert len(collections) <= 4        # those before and after, not one in a thousand objects
+
+
+def test_rare_while_tracing_and_as_usual_afterwards():
+    usual, seen = gc.get_threshold(), []
+
+    def function(x):
+        seen.append(gc.get_threshold()[0])
+        return jitney.jit(lambda y: y * 2)(x) + 1
+
+    jitney.make_jaxpr(function)(1.0)
+    assert seen == [collector.RARELY]
+    assert gc.get_threshold() == usual
+
+    def fail(x):
+        raise KeyError
+
+    with pytest.raises(KeyError):
+        jitney.make_jaxpr(fail)(1.0)
+    assert gc.get_threshold() == usual
+
+
+def test_a_threshold_set_while_tracing_stays():
+    usual = gc.get_threshold()
+
+    def function(x):
+        gc.set_threshold(1234, *usual[1:])
+        return x
+
+    try:
+        jitney.make_jaxpr(function)(1.0)
+        assert gc.get_threshold()[0] == 1234
+    finally:
+        gc.set_threshold(*usual)

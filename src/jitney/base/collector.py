@@ -1,8 +1,10 @@
-"""The cycle collector waits while a program is planned.
+"""The cycle collector waits while a program is planned, and comes rarely while one is traced.
 
 Planning makes some hundred objects an equation, nearly all of which live until it ends: collecting
 among them again and again found nothing and took 40 % of the first call of a program of 2,000
-equations. What planning leaves behind is collected right afterwards, in the usual order.
+equations. What planning leaves behind is collected right afterwards, in the usual order. Tracing
+runs the user's functions, which may leave garbage of their own: there the collector comes once in
+many more new objects than usual.
 """
 
 from __future__ import annotations
@@ -14,7 +16,11 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+RARELY = 50_000  # new objects between collections while a function is traced (usually 700)
+
 _lock = threading.Lock()
+_tracing = 0
+_usual = 0
 _inside = 0
 _was_enabled = False
 
@@ -36,10 +42,39 @@ def _leave() -> None:
             gc.enable()
 
 
+def begin_tracing() -> None:
+    """Let the collector come rarely until `end_tracing` (in all threads; calls count)."""
+    global _tracing, _usual
+    with _lock:
+        if _tracing == 0:
+            _usual, *others = gc.get_threshold()
+            if 0 < _usual < RARELY:
+                gc.set_threshold(RARELY, *others)
+        _tracing += 1
+
+
+def end_tracing() -> None:
+    """As before, unless somebody has set another threshold meanwhile."""
+    global _tracing
+    with _lock:
+        _tracing = max(0, _tracing - 1)
+        if _tracing == 0:
+            _restore_threshold()
+
+
+def _restore_threshold() -> None:
+    now, *others = gc.get_threshold()
+    if now == RARELY:
+        gc.set_threshold(_usual, *others)
+
+
 def _begin_child() -> None:
-    """The threads that were planning are not in the child."""
-    global _lock, _inside
+    """The threads that were planning or tracing are not in the child."""
+    global _lock, _inside, _tracing
     _lock = threading.Lock()
+    if _tracing:
+        _tracing = 0
+        _restore_threshold()
     if _inside:
         _inside = 0
         if _was_enabled:

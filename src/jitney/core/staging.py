@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from jitney import _native
-from jitney.base import config, debug, errors, source
+from jitney.base import collector, config, debug, errors, source
 from jitney.core import avals as avals_module
 from jitney.core.avals import ShapedArray
 from jitney.core.jaxpr import (
@@ -169,6 +169,8 @@ def trace_flat(fun: Callable, in_avals: Sequence[ShapedArray],
     debug.count("traces")
     before = _native.current_trace()
     trace = JaxprTrace(debug_info, before)
+    if before is None:
+        collector.begin_tracing()
     _swap_trace(trace)
     try:
         outs = fun(*[trace.new_input(aval) for aval in in_avals])
@@ -178,6 +180,8 @@ def trace_flat(fun: Callable, in_avals: Sequence[ShapedArray],
         raise
     finally:
         _swap_trace(before)
+        if before is None:
+            collector.end_tracing()
     jaxpr, consts = trace.finish(outs)
     if config.check_tracer_leaks.value:
         reference = weakref.ref(trace)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from jitney import lax
+from jitney.core.trace import Tracer
 from jitney.numpy.jitted import named, traced_call
 from jitney.numpy.promotion import (
     arraylike,
@@ -23,6 +24,8 @@ from jitney.numpy.promotion import (
 
 
 def _where(condition, x, y):
+    if _are_alike(condition, x, y):
+        return lax.select(condition, x, y)
     condition, x, y = arraylike("where", condition, x, y)
     if dtype_of(condition) != np.bool_:
         condition = lax.ne(condition, convert(0, dtype_of(condition)))
@@ -31,6 +34,14 @@ def _where(condition, x, y):
     if shape_of(condition):
         condition = spread(condition, shape)
     return lax.select(condition, spread(x, shape), spread(y, shape))
+
+
+def _are_alike(condition: Any, x: Any, y: Any) -> bool:
+    """Whether nothing has to be converted or spread."""
+    if not (isinstance(condition, Tracer) and isinstance(x, Tracer) and isinstance(y, Tracer)):
+        return False
+    aval = condition.aval
+    return x.aval is y.aval and aval.dtype == np.bool_ and aval.shape == x.aval.shape
 
 
 def spread(x: Any, shape: tuple[int, ...]) -> Any:
