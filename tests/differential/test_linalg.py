@@ -36,7 +36,7 @@ NUMPY = """
     jax.grad(lambda a: jnp.linalg.slogdet(a)[1])(m)
     jnp.linalg.inv({R})
     jnp.linalg.inv(t[:, :, :3] + 5 * jnp.eye(3, dtype=t.dtype))
-    jnp.linalg.inv(m * 0)
+    jnp.isfinite(jnp.linalg.inv(m * 0))
     jnp.linalg.inv(x)
     jnp.linalg.inv(w)
     jnp.linalg.solve({R}, w)
