@@ -64,7 +64,7 @@ def one_line(text):
     return re.sub(r"\[ | (?=\])", lambda m: m.group().strip(), re.sub(r"\s+", " ", text)).strip()
 
 
-# They call `remainder`, whose text differs: it follows the array API standard (docs/sharp_edges.md).
+# They call `remainder`, which follows the array API standard: its text differs.
 OTHER_REMAINDER = ("np.fft.fftfreq(7, x[0, 0, 0])", "np.fft.fftfreq(8, 0.5)")
 
 
