@@ -117,7 +117,7 @@ ROWS = table("jax.numpy", "jnp", "np", """
     select:         [b, ~b], [x, y], 0 ; [b], [x], s @ number
     piecewise:      x, [x > 0, x < 0], [1, -1] ; x, [x > 0], [lambda r: r * 2, 3] @ real
     extract:        b, x @ any nojit novmap
-    compress:       np.array([True, False, True]), x, axis=0 ; np.array([True, False]), v @ any
+    compress:       np.array([True, False, True]), x, axis=0 ; np.array([True, False]), v @ any nojax
     ravel_multi_index: (i, i), (3, 4), 'wrap' ; (i, i + 3), (3, 4), 'clip' ; (i, i + 3), (3, 4), 'wrap' @ none
     unravel_index:  i, (3, 4) ; n, (3, 3) @ none
     ix_:            np.array([0, 1]), np.array([2, 3]) @ none
@@ -140,7 +140,7 @@ ROWS = table("jax.numpy", "jnp", "np", """
     issubdtype:     'float16', np.floating ; 'int4', np.signedinteger @ none nojit => -
     isdtype:        np.dtype('int8'), 'integral' ; np.dtype('float32'), ('bool', 'complex floating') \
                     @ none nojit
-    array_repr:     w ; x @ any nojit novmap => -
+    array_repr:     w ; x @ any nojit novmap nojax => -
     array_str:      w ; x @ any nojit novmap => -
     einsum_path:    'ij,jk,kl->il', x, m, x.T @ f32 nojit novmap => -
 """)  # fmt: skip
