@@ -72,6 +72,18 @@ def test_swapaxes_of_a_missing_axis():
         jnp.swapaxes(X, 0, 3)
 
 
+@pytest.mark.parametrize(("dtype", "wide"), [
+    ("int8", "int32"), ("uint8", "uint32"), ("int16", "int32"), ("bool", "int32"),
+    ("float16", "float16"), ("int32", "int32"),
+])  # fmt: skip
+def test_running_products_are_as_wide_as_products(dtype, wide):
+    """Other than in JAX: the array API standard asks for it."""
+    x = np.arange(1, 8).astype(dtype)
+    found = jnp.cumulative_prod(x)
+    assert found.dtype == wide
+    np.testing.assert_array_equal(found, np.cumprod(x, dtype=wide))
+
+
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint32", "int32", "bool"])
 def test_any_integer_selects(dtype):
     which = np.array([0, 1, 1]).astype(dtype)
