@@ -9,11 +9,12 @@ from dataclasses import dataclass
 
 from ..ir.types import nbytes_of
 from .buffers import CopyStep, Item, View, whole
+from .choose_stored import heaviest, stored_operands
 from .in_place import is_whole_copy, merge_copies, readers_first, root_of, update_in_place
 from .invariant import split_invariant
 from .lane_loop import build_lane_loop
 from .order_items import is_circular, order_items
-from .partition import Partition, heaviest, stored_operands
+from .partition import Partition
 from .plan_buffers import step_buffers
 from .register_loop import build_register_loop
 from .routines import CALLS, stored_view

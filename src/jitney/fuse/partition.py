@@ -16,7 +16,6 @@ already live in a buffer. The rules of fusion, in order:
 """
 
 import math
-from heapq import heapify, heappop, heappush
 
 from ..graph.graph import Graph, literal_value
 from ..ir.node import Node
@@ -26,6 +25,7 @@ from ..ir.types import nbytes_of
 from . import pull_gather, pull_views  # noqa: F401  (they register the rules)
 from .buffers import Buffer, CopyStep, Item, KernelStep, View, whole
 from .build_kernel import KernelBuilder, NeedRows, finish_kernel, is_elementwise
+from .choose_stored import heaviest, stored_operands, work_again, worth_storing
 from .contract import contract_products
 from .kernel import Store, live_expressions, number_slots
 from .layout import product_strides
@@ -36,11 +36,9 @@ from .schedule import schedule_kernel
 SPLIT_SIZE = 32768  # reductions of at least this many elements and few rows are split
 SPLIT_ROWS = 64
 PIECE = 16384
-TINY_PRODUCT = 4096
 MERGED_SIZE = 64  # elements up to which nodes that kernels asked for share a kernel (rule 6)
 MERGED_ROOTS = 64
 STENCIL_COST = 64  # work per element above which a value read at neighbouring places is stored
-MANY_READS = 16  # a gather that reads each element so often reads it from memory
 REPEATED_WORK = 1 << 20  # beyond it a value that outer loops would compute again is stored
 ROUNDS = 3  # partitions tried: forcing more values into buffers rarely changes a third one
 STEP_MAKERS: dict = {}
@@ -414,14 +412,14 @@ class Partition:
         twice = {
             i
             for i, kernels in self.computed.items()
-            if len(kernels) > 1 and i not in forced and _work(self.node_of[i]) > 64
+            if len(kernels) > 1 and i not in forced and work_again(self.node_of[i]) > 64
         }
         return twice | {
             node
             for (node, _, _), (cost, where) in self.places.items()
             if (len(where) - 1) * cost > STENCIL_COST
             and node not in forced
-            and _work(self.node_of[node]) > SPLIT_SIZE
+            and work_again(self.node_of[node]) > SPLIT_SIZE
         }
 
     def computed_again(self, forced) -> set[int]:
@@ -496,82 +494,3 @@ def _one_partition(graph, table, target, forced, plan_contraction, merge) -> Par
     partition = Partition(graph, table, target, forced, plan_contraction, None, merge)
     partition.run()
     return partition
-
-
-def stored_operands(graph: Graph) -> frozenset:
-    """Nodes that will live in buffers whatever happens, as operands of routines and large matrix
-    products: other kernels read them there instead of computing them again. So do gathers that read
-    what is padded many times over."""
-    found = set()
-    for node in graph.nodes():
-        if node.op == "dot" and node.size * node.args[0].size <= TINY_PRODUCT:
-            continue
-        if node.op == "gather" and node.size >= MANY_READS * node.args[0].size:
-            found |= {a.id for a in [_below_views(node.args[0])] if a.op == "pad"}
-        if node.op in ("dot", "conv", "call", "cumulative"):
-            operands = [_below_views(a) for a in node.args]
-            found |= {a.id for a in operands if is_elementwise(a)}
-    return frozenset(found)
-
-
-def _below_views(node: Node) -> Node:
-    while node.op in ("transpose", "reshape"):
-        node = node.args[0]
-    return node
-
-
-def _work(node: Node) -> int:
-    """Elements that computing a node again would visit."""
-    return node.args[0].size if node.op in ("reduce", "argreduce") else node.size
-
-
-def heaviest(twice, node_of) -> frozenset:
-    """Of the nodes computed twice, those that are not operands of another one."""
-    below: set[int] = set()
-    for i in twice:
-        stack = list(node_of[i].args)
-        seen: set[int] = set()
-        while stack and len(seen) < 200:
-            n = stack.pop()
-            if n.id in seen:
-                continue
-            seen.add(n.id)
-            stack.extend(n.args)
-        below |= seen & twice
-    return frozenset(twice - below) or frozenset(twice)
-
-
-def worth_storing(twice, partition: Partition, forced) -> frozenset:
-    """Of the nodes computed twice, those that still are when those above them are stored.
-
-    From the results down: `kernels[n]` are the nodes whose kernels will compute n, which are those
-    that do now but for the ones that reach n only through a node that is stored now. Of a chain
-    that two kernels compute this is the end; then what two such ends share.
-    """
-    computed, node_of = partition.computed, dict(partition.node_of)
-    kernels: dict[int, set] = {}
-    above: dict[int, set] = {}  # kernels that compute a node above n, of those computed twice
-    stored: set[int] = set()
-    waiting = [-i for i in twice]
-    heapify(waiting)
-    seen, left = set(twice), len(twice)
-    while left:
-        node = node_of[-heappop(waiting)]
-        mine, through = kernels.pop(node.id, set()), above.pop(node.id, set())
-        if node.id in twice:
-            left -= 1
-            now = computed.get(node.id, set())
-            mine, through = mine | (now - through), through | now
-            if len(mine) > 1 or not mine <= stored:
-                stored.add(node.id)
-                mine = {node.id}
-        for a in node.args:
-            if a.id in forced or (a.id in partition.views and a.id not in twice):
-                continue
-            kernels.setdefault(a.id, set()).update(mine)
-            above.setdefault(a.id, set()).update(through)
-            if a.id not in seen:
-                seen.add(a.id)
-                node_of[a.id] = a
-                heappush(waiting, -a.id)
-    return frozenset(stored)

@@ -1,0 +1,96 @@
+"""Which nodes live in buffers so that nothing costly is computed twice (rule 4 of `partition.py`).
+
+In: a graph, or what a partition noted while its kernels were written: who computes what. Out: sets
+of node numbers that the next round of the partition stores.
+"""
+
+from __future__ import annotations
+
+from heapq import heapify, heappop, heappush
+from typing import Any
+
+from ..graph.graph import Graph
+from ..ir.node import Node
+from .build_kernel import is_elementwise
+
+TINY_PRODUCT = 4096
+MANY_READS = 16  # a gather that reads each element so often reads it from memory
+
+
+def stored_operands(graph: Graph) -> frozenset:
+    """Nodes that will live in buffers whatever happens, as operands of routines and large matrix
+    products: other kernels read them there instead of computing them again. So do gathers that read
+    what is padded many times over."""
+    found = set()
+    for node in graph.nodes():
+        if node.op == "dot" and node.size * node.args[0].size <= TINY_PRODUCT:
+            continue
+        if node.op == "gather" and node.size >= MANY_READS * node.args[0].size:
+            found |= {a.id for a in [_below_views(node.args[0])] if a.op == "pad"}
+        if node.op in ("dot", "conv", "call", "cumulative"):
+            operands = [_below_views(a) for a in node.args]
+            found |= {a.id for a in operands if is_elementwise(a)}
+    return frozenset(found)
+
+
+def _below_views(node: Node) -> Node:
+    while node.op in ("transpose", "reshape"):
+        node = node.args[0]
+    return node
+
+
+def work_again(node: Node) -> int:
+    """Elements that computing a node again would visit."""
+    return node.args[0].size if node.op in ("reduce", "argreduce") else node.size
+
+
+def heaviest(twice, node_of) -> frozenset:
+    """Of the nodes computed twice, those that are not operands of another one."""
+    below: set[int] = set()
+    for i in twice:
+        stack = list(node_of[i].args)
+        seen: set[int] = set()
+        while stack and len(seen) < 200:
+            n = stack.pop()
+            if n.id in seen:
+                continue
+            seen.add(n.id)
+            stack.extend(n.args)
+        below |= seen & twice
+    return frozenset(twice - below) or frozenset(twice)
+
+
+def worth_storing(twice, partition: Any, forced) -> frozenset:
+    """Of the nodes computed twice, those that still are when those above them are stored.
+
+    From the results down: `kernels[n]` are the nodes whose kernels will compute n, which are those
+    that do now but for the ones that reach n only through a node that is stored now. Of a chain
+    that two kernels compute this is the end; then what two such ends share.
+    """
+    computed, node_of = partition.computed, dict(partition.node_of)
+    kernels: dict[int, set] = {}
+    above: dict[int, set] = {}  # kernels that compute a node above n, of those computed twice
+    stored: set[int] = set()
+    waiting = [-i for i in twice]
+    heapify(waiting)
+    seen, left = set(twice), len(twice)
+    while left:
+        node = node_of[-heappop(waiting)]
+        mine, through = kernels.pop(node.id, set()), above.pop(node.id, set())
+        if node.id in twice:
+            left -= 1
+            now = computed.get(node.id, set())
+            mine, through = mine | (now - through), through | now
+            if len(mine) > 1 or not mine <= stored:
+                stored.add(node.id)
+                mine = {node.id}
+        for a in node.args:
+            if a.id in forced or (a.id in partition.views and a.id not in twice):
+                continue
+            kernels.setdefault(a.id, set()).update(mine)
+            above.setdefault(a.id, set()).update(through)
+            if a.id not in seen:
+                seen.add(a.id)
+                node_of[a.id] = a
+                heappush(waiting, -a.id)
+    return frozenset(stored)
