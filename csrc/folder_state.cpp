@@ -1,5 +1,5 @@
 // The state of a folder of Python files, as bytes: what stands for a part of the package in keys of
-// the disk cache. One fstatat a file: 300 files take 0.3 ms, in Python 1.4 ms of every first call.
+// the disk cache. One fstatat a file: a third of the time it takes in Python, in every first call.
 #include "folder_state.h"
 
 #include <dirent.h>

@@ -1,10 +1,10 @@
 """The cycle collector waits while a program is planned, and comes rarely while one is traced.
 
 Planning makes some hundred objects an equation, nearly all of which live until it ends: collecting
-among them again and again found nothing and took 40 % of the first call of a program of 2,000
-equations. What planning leaves behind is collected right afterwards, in the usual order. Tracing
-runs the user's functions, which may leave garbage of their own: there the collector comes once in
-many more new objects than usual.
+among them again and again found nothing and took nearly half of the first call of a program of
+2,000 equations. What planning leaves behind is collected right afterwards, in the usual order.
+Tracing runs the user's functions, which may leave garbage of their own: there the collector comes
+once in many more new objects than usual.
 """
 
 from __future__ import annotations

@@ -19,10 +19,11 @@ TINY = 1024  # products of at most this many multiplications are fused loops
 
 class ProductKind(NamedTuple):
     """An operation that becomes a contraction: `plan(partition, node, view, tail)` gives (plan,
-    view of a, view of b) or None; `sides(node)` how many axes are batch and rows; `depth(node)` the
-    length of the sums."""
+    view of a, view of b) or None; then `loops(partition, node)` is a node that means the same;
+    `sides(node)` is how many axes are batch and rows; `depth(node)` the length of the sums."""
 
     plan: Callable
+    loops: Callable
     sides: Callable
     depth: Callable
 
@@ -36,10 +37,12 @@ def product_kind(op: str, kind: ProductKind) -> None:
 
 
 @step_maker("dot")
-def store_dot(partition, node, view, item):
-    plan = plan_product(partition, node, view)
+@step_maker("conv")
+def store_product(partition, node, view, item):
+    kind = PRODUCTS[node.op]
+    plan = kind.plan(partition, node, view, None)
     if plan is None:
-        partition.emit_kernel([(as_loops(partition, node), view)], item)
+        partition.emit_kernel([(kind.loops(partition, node), view)], item)
         return
     contraction, first, second = plan
     add_contraction(partition, item, contraction, [first, second, view])
@@ -74,7 +77,7 @@ def store_transpose(partition, node, view, item):
     strides = strides_seen_from(turned, view.strides)
     own = View(view.buffer, product.shape, strides, view.offset)
     partition.views[product.id] = own
-    store_dot(partition, product, own, item)
+    store_product(partition, product, own, item)
 
 
 def _rest(x, *groups):
@@ -95,9 +98,6 @@ def _sizes(node, a, b, free_a, free_b):
 def _depth(node) -> int:
     (contracted, _), _ = node.attrs
     return math.prod(node.args[0].shape[axis] for axis in contracted)
-
-
-product_kind("dot", ProductKind(plan_product, sides_of, _depth))
 
 
 def _plan(partition, node, view, left, right, sizes, tail):
@@ -277,3 +277,6 @@ def add_contraction(partition, item, plan, views, more=()):
                 plan.flops / 100.0 / max(1, len(plan.steps)), step.kernel,
             )
         )  # fmt: skip
+
+
+product_kind("dot", ProductKind(plan_product, as_loops, sides_of, _depth))

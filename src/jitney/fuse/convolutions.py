@@ -9,18 +9,7 @@ whose k goes through the window line by line. No patches are copied.
 import math
 
 from ..ir.strides import contiguous_strides
-from .contractions import ProductKind, add_contraction, product_kind
-from .partition import step_maker
-
-
-@step_maker("conv")
-def store_conv(partition, node, view, item):
-    plan = plan_conv(partition, node, view)
-    if plan is None:
-        partition.emit_kernel([(_as_products(partition, node), view)], item)
-        return
-    contraction, image, kernel = plan
-    add_contraction(partition, item, contraction, [image, kernel, view])
+from .contractions import ProductKind, product_kind
 
 
 def plan_conv(partition, node, view, tail=None):
@@ -86,6 +75,7 @@ def _as_products(partition, node):
 
 product_kind("conv", ProductKind(
     plan_conv,
+    _as_products,
     lambda node: (len(node.shape) - 2, 1),
     lambda node: math.prod(node.args[1].shape[:-1]),
 ))  # fmt: skip
