@@ -15,7 +15,7 @@ time; small kernels are masked throughout, which halves the code to compile.
 from ..fuse.schedule import lanes_of
 from ..ir.target import CpuTarget
 from ..ir.types import nbytes_of
-from . import interior, memory, reduce, register_loop, strided, transpose
+from . import interior, memory, prefetch, reduce, register_loop, strided, transpose
 from .elementwise import constant_of_bits, evaluate, llvm_type
 from .emitter import Emitter, Value
 from .outline import Outliner
@@ -51,6 +51,7 @@ class KernelEmitter:
         self.homes: dict = {}
         self.tiled: dict = {}
         self.carry_values: list[Value] = []
+        self._down: int | None = None  # the loop that goes down the columns of a vector of rows
         self._find_homes()
 
     # ------------------------------------------------------------------ where things go
@@ -367,7 +368,10 @@ class KernelEmitter:
         def body(index, accumulators):
             self.scalars[loop.variable] = index
             if depth == len(stage.loops) - 1:
-                return self._stage_body(s, stage, accumulators, depth)
+                self._down = loop.variable
+                carried = self._stage_body(s, stage, accumulators, depth)
+                self._down = None
+                return carried
             self._emit_home((s, depth))
             return self._stage_loop(s, stage, depth + 1, accumulators)
 
@@ -467,8 +471,19 @@ class KernelEmitter:
         if place.step is not None or place.vectors:
             mask = self._with_tail(mask)
         code = self.kernel.buffers[number][0]
+        down = self._stride_of_rows(position, place)
+        if down is not None:
+            prefetch.prefetch_rows(self.e, code, f"%b{number}", place, down, self.lanes)
         read = strided.load if self._is_strided(code, place) else memory.load
         return read(self.e, code, f"%b{number}", place, self.lanes, mask, bool(x.args))
+
+    def _stride_of_rows(self, position, place) -> str | None:
+        """Where whole vectors of columns are reduced: how far apart the rows are that this load
+        goes down, one in each turn of the innermost loop."""
+        if self.lane != "row" or self.mask is not None or self._down is None:
+            return None
+        stride = dict(self.slotted.affines[position][1]).get(self._down)
+        return operand(stride) if stride is not None and place.step == "1" else None
 
     def _is_strided(self, code, place) -> bool:
         """Whether whole vectors are moved for a short stride (see strided.py)."""

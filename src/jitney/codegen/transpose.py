@@ -8,6 +8,7 @@ in a scratch tile in L1; then the body runs for each u with vectors along v.
 
 from . import memory
 from .emitter import Value
+from .prefetch import prefetch_line
 
 PREFETCH_BLOCKS = 8
 
@@ -133,9 +134,7 @@ def _prefetch(e, address, x, k, v) -> None:
     stride = f"%{stride}" if stride[0] == "s" else stride
     type_ = memory.memory_type(k.kernel.buffers[x.attrs[0]][0])
     ahead = e.instruction(f"mul i64 {stride}, {PREFETCH_BLOCKS * k.lanes}")
-    line = memory.pointer_at(e, address, type_, ahead)
-    e.declare("declare void @llvm.prefetch.p0(ptr, i32 immarg, i32 immarg, i32 immarg)")
-    e.emit_raw(f"  call void @llvm.prefetch.p0(ptr {line}, i32 0, i32 3, i32 1)")
+    prefetch_line(e, memory.pointer_at(e, address, type_, ahead))
 
 
 def transpose_registers(e, rows, vector, lanes):

@@ -18,6 +18,8 @@ def lower_dot_general(ctx, eqn, a, b):
         x, y = operands_of(g, x, y, code)
         if math.prod(x.shape[i] for i in contract[0]) <= SHORT_SUM and kind_of(code) != "b":
             return short_sum(g, x, y, contract, batch, code)
+        if math.prod(aval.shape) == 1 and x.dtype == code and kind_of(code) in "fiu":
+            return short_sum(g, x, y, contract, batch, code)    # one number: reading is all of it
         return g.dot(x, y, contract, batch, code)
 
     if not is_complex(aval.dtype):
