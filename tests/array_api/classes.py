@@ -7,7 +7,7 @@ import itertools
 import math
 
 NAN, INF = math.nan, math.inf
-POSITIVE = (0.375, 1.0, 2.0, 3.0, 7.5, 100.25)
+POSITIVE = (0.375, 1.0, 2.0, 3.0, 7.5, 100.25, 2.0**-100, 2.0**31, 2.0**100)
 NEGATIVE = tuple(-x for x in POSITIVE)
 NONZERO = POSITIVE + NEGATIVE
 FINITE = (0.0, -0.0) + NONZERO

@@ -85,6 +85,24 @@ def test_empty_reductions():
     assert math.isnan(nothing.real) and math.isnan(nothing.imag)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_complex_numbers_are_true_unless_both_parts_are_zero(dtype):
+    x = np.array([[1j, complex(0, math.nan), 2 + 1j, -1j], [0, -0.0, 0, complex(0, -math.inf)]],
+                 dtype)  # fmt: skip
+    for axis in (None, 0, 1, (0, 1), ()):
+        for keepdims in (False, True):
+            for name in ("all", "any"):
+                wanted = getattr(np, name)(x, axis=axis, keepdims=keepdims)
+                found = getattr(jnp, name)(jnp.asarray(x), axis=axis, keepdims=keepdims)
+                assert found.dtype == bool
+                np.testing.assert_array_equal(found, wanted)
+    mask = np.array([True, False, True, True])
+    assert jnp.asarray(x).all(axis=1, where=mask).tolist() == [True, False]
+    assert jitney.jit(jnp.any)(x[:, :1]).tolist() and not jnp.any(jnp.zeros(3, dtype=dtype))
+    assert jnp.all(jnp.zeros(0, dtype=dtype)) and not jnp.any(jnp.zeros(0, dtype=dtype))
+
+
 def test_membership():
     x = jnp.asarray([1.0, 2.0, math.nan])
     assert jnp.isin(x, jnp.asarray([2.0, math.nan])).tolist() == [False, True, False]

@@ -382,7 +382,8 @@ def atanh(g, x):
     """re: log1p(4a / ((1-a)^2 + b^2)) / 4; im: atan2(2b, (1-a)(1+a) - b^2) / 2.
 
     Computed for a >= 0. Next to 1 re is log(2 / |1-x|) / 2; far out it is 1/a, or Re 1/x, and the
-    angle a quarter turn towards b.
+    angle a quarter turn towards b. Where a is NaN only an infinite b is far out: next to a finite
+    one the angle is NaN as well.
     """
     one = _full(g, 1.0, x)
     a, b = _f(g, "abs", x.re), x.im
@@ -397,8 +398,10 @@ def atanh(g, x):
     re = g.select(is_close, g.mul(_full(g, 0.5, x), close), re)
     product = g.sub(g.mul(away, g.add(one, a)), g.mul(b, b))
     im = g.mul(_full(g, 0.5, x), g.ew("atan2", g.mul(_full(g, 2.0, x), b), product))
-    far = g.ew("or", _beyond(g, a, 1e9, 1e17), _beyond(g, b, 1e9, 1e17))
-    gone = g.ew("or", _is_infinite(g, a), _is_infinite(g, b))
+    large = g.ew("or", _beyond(g, a, 1e9, 1e17), _beyond(g, b, 1e9, 1e17))
+    endless = _is_infinite(g, b)
+    far = g.ew("or", endless, g.ew("and", large, g.compare("eq", a, a)))
+    gone = g.ew("or", _is_infinite(g, a), endless)
     vanishing = g.select(gone, _full(g, 0.0, x), reciprocal(g, Pair(a, b)).re)
     side = g.select(_is_nan(g, b), b, g.ew("copysign", _full(g, math.pi / 2, x), b))
     re = g.select(_is_zero(g, a), a, g.select(far, vanishing, re))

@@ -199,6 +199,8 @@ def _logical(name: str, a: Any, reduce: Callable, identity: bool, axis: Any, out
     a = arraylike(name, a)
     no_out(name, out)
     axes, _ = split_axes(name, axis, len(shape_of(a)), False)
+    if np.issubdtype(dtype_of(a), np.complexfloating):
+        a = not_equal(a, constant(0, a))               # a conversion would drop imaginary parts
     a = lax.convert_element_type(a, np.bool_)          # also a weak boolean becomes a strong one
     if where is not None:
         a = _masked(a, where, identity)
