@@ -100,6 +100,7 @@ from jitney.numpy.dtype_functions import (
     set_printoptions,
 )
 from jitney.numpy.einsum import einsum, einsum_path
+from jitney.numpy.flat_positions import ravel_multi_index, unravel_index
 from jitney.numpy.floating import (
     acosh,
     angle,
@@ -319,10 +320,8 @@ from jitney.numpy.searching import (
     nonzero,
     piecewise,
     place,
-    ravel_multi_index,
     searchsorted,
     select,
-    unravel_index,
     where,
 )
 from jitney.numpy.sets import (

@@ -14,6 +14,7 @@ from jitney import lax
 from jitney.numpy import reductions
 from jitney.numpy.creation import asarray
 from jitney.numpy.differences import diff
+from jitney.numpy.flat_positions import ravel_multi_index
 from jitney.numpy.joining import stack
 from jitney.numpy.manipulation import ravel
 from jitney.numpy.promotion import (
@@ -26,7 +27,7 @@ from jitney.numpy.promotion import (
     shape_of,
 )
 from jitney.numpy.ranges import linspace
-from jitney.numpy.searching import bincount, ravel_multi_index, searchsorted
+from jitney.numpy.searching import bincount, searchsorted
 from jitney.numpy.ufuncs import constant
 from jitney.numpy.where import where_value
 

@@ -549,6 +549,8 @@ def repeat(a, repeats, axis=None, *, total_repeat_length=None, out_sharding=None
         if repeats.ndim != 1 or (repeats.size != shape_of(a)[axis] and shape_of(a)[axis] != 1):
             raise ValueError(f"repeat: repeats.shape={repeats.shape} does not match the length of "
                              f"axis {axis} of an array of shape {shape_of(a)}")
+        if repeats.dtype.kind == "u":                  # np.repeat refuses uint64 counts
+            repeats = repeats.astype(np.int64)
         index = np.repeat(np.arange(repeats.size) % builtins.max(shape_of(a)[axis], 1), repeats)
         return indexing.take(a, index, axis=axis)
     return _repeat_to_length(a, repeats, axis, operator.index(total_repeat_length))

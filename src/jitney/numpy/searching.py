@@ -18,7 +18,7 @@ from jitney.lax.out_sharding import check_out_sharding
 from jitney.numpy import reductions
 from jitney.numpy.arithmetic import clip, floor_divide, remainder
 from jitney.numpy.creation import asarray, broadcast_value, from_numpy
-from jitney.numpy.jitted import is_eager, one_program, traced_call
+from jitney.numpy.jitted import is_eager, traced_call
 from jitney.numpy.joining import stack
 from jitney.numpy.manipulation import atleast_1d, broadcast_arrays, ravel
 from jitney.numpy.promotion import (
@@ -35,7 +35,7 @@ from jitney.numpy.promotion import (
     static_int,
 )
 from jitney.numpy.sorting import argsort
-from jitney.numpy.ufuncs import constant, is_integral, truth
+from jitney.numpy.ufuncs import constant, truth
 from jitney.numpy.where import where_value
 
 
@@ -408,60 +408,6 @@ def bincount(x, weights=None, minlength=0, *, length=None, out_sharding=None):
             raise ValueError("shape of weights must match shape of x.")
         result = lax.full((length,), constant(0, weights))
     return result.at[clip(x, 0)].add(weights, mode="drop")
-
-
-def unravel_index(indices, shape):
-    """Positions in an array of the given shape, from positions in the flattened one."""
-    indices = array_arguments("unravel_index", indices)
-    return _unravelled(indices, tuple(
-        operator.index(n) for n in (shape if np.ndim(shape) else (shape,))))
-
-
-@one_program(static_argnums=(1,))
-def _unravelled(indices: Any, dims: tuple[int, ...]) -> Any:
-    total = math.prod(dims)
-    indices = clip(indices, -total, max(total - 1, 0))
-    indices = where_value(indices < 0, indices + total, indices)
-    found = []
-    for n in reversed(dims):
-        found.append(remainder(indices, max(n, 1)))
-        indices = floor_divide(indices, max(n, 1))
-    return tuple(reversed(found))
-
-
-def ravel_multi_index(multi_index, dims, mode="raise", order="C", *, dtype=None):
-    """Positions in the flattened array, from positions along each axis."""
-    sizes = tuple(operator.index(n) for n in dims)
-    if len(multi_index) != len(sizes):
-        raise ValueError(f"len(multi_index)={len(multi_index)} != len(dims)={len(sizes)}")
-    check_arraylike("ravel_multi_index", *multi_index)
-    parts = [as_value(i) for i in multi_index]
-    for part in parts:
-        if not is_integral(dtype_of(part)):
-            raise TypeError("only int indices permitted")
-    wanted = dtypes.canonicalize_dtype(np.int64 if dtype is None else dtype)
-    if mode == "raise":
-        known = [np.asarray(concrete_or_error(
-            p, "The error occurred because ravel_multi_index was jit-compiled with mode='raise'. "
-            "Use mode='wrap' or mode='clip' instead.")) for p in parts]
-        if any(((p < 0) | (p >= n)).any() for p, n in zip(known, sizes)):
-            raise ValueError("invalid entry in coordinates array")
-    elif mode == "clip":
-        parts = [clip(p, 0, n - 1) for p, n in zip(parts, sizes)]
-    elif mode == "wrap":
-        parts = [remainder(p, n) for p, n in zip(parts, sizes)]
-    else:
-        raise ValueError(f"invalid mode={mode!r}. Expected 'raise', 'wrap', or 'clip'")
-    if order == "F":
-        strides = [math.prod(sizes[:i]) for i in range(len(sizes))]
-    elif order == "C":
-        strides = [math.prod(sizes[i + 1:]) for i in range(len(sizes))]
-    else:
-        raise ValueError(f"invalid order={order!r}. Expected 'C' or 'F'")
-    result: Any = np.zeros((), wanted)[()]
-    for part, stride in zip(parts, strides, strict=True):
-        result = convert(part, wanted) * np.asarray(stride, wanted)[()] + result
-    return as_value(result)
 
 
 def mask_indices(n, mask_func, k=0, *, size=None):
