@@ -74,7 +74,8 @@ def test_type_of_ravelled_positions():
 @pytest.mark.parametrize("index, dims, dtype, error", [
     ((np.int8(1), np.int8(2)), (1, 129), None, ValueError), ((1, 2), (3, 4), "float32", ValueError),
     ((np.int32(1), np.int32(2)), (30, 40), "int8", ValueError),
-    ((1.0, 2), (3, 4), None, ValueError), ((True, 2), (3, 4), None, TypeError), ((3, 1), (3, 4), None, ValueError),
+    ((1.0, 2), (3, 4), None, ValueError), ((True, 2), (3, 4), None, TypeError),
+    ((3, 1), (3, 4), None, ValueError),
     ((-1, 1), (3, 4), None, ValueError), ((1, 2), (2**40, 2**40), None, ValueError),
     ((1, 2, 3), (3, 4), None, ValueError)])  # fmt: skip
 def test_no_such_position(index, dims, dtype, error):
