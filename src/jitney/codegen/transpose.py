@@ -10,7 +10,7 @@ from . import memory
 from .emitter import Value
 from .prefetch import prefetch_line
 
-PREFETCH_BLOCKS = 8
+PREFETCH_ROWS = 128
 
 
 def allocate_tiles(k) -> None:
@@ -51,7 +51,7 @@ def emit_tiles(k, piece) -> None:
         v_mask = _first_lanes(e, v_count, lanes)
         for x in k.used:
             if x.id in k.tiled:
-                _fill_tile(k, x, first, v_first, v_count, u_mask)
+                _fill_tile(k, x, first, v_first, v_count, u_mask, v_extent)
 
         def row(i, _):
             k.scalars[u.variable] = _sum(e, first, i)
@@ -95,7 +95,7 @@ def _first_lanes(e, count, lanes):
     return mask
 
 
-def _fill_tile(k, x, u_first, v_first, v_count, u_mask) -> None:
+def _fill_tile(k, x, u_first, v_first, v_count, u_mask, v_extent) -> None:
     """tile[i][j] = element (u_first + i, v_first + j)."""
     e, lanes = k.e, k.lanes
     buffer, position = x.attrs
@@ -106,35 +106,45 @@ def _fill_tile(k, x, u_first, v_first, v_count, u_mask) -> None:
     e.declare(f"declare {vector} @llvm.masked.load.{suffix}.p0(ptr, i32 immarg, {bits}, {vector})")
     k.scalars[u] = u_first
     rows = []
+    last = e.instruction(f"sub i64 {v_count}, 1")
+    e.declare("declare i64 @llvm.smin.i64(i64, i64)")
     for j in range(lanes):
-        inside, mask, name = e.fresh(), e.fresh(), e.fresh()
-        k.scalars[v] = _sum(e, v_first, j)
+        # rows that do not exist repeat the last one that does: a load whose mask is empty costs
+        # hundreds of cycles where its address is in no page (ten times, for 100 x 100 x 100)
+        inside, name = e.instruction(f"call i64 @llvm.smin.i64(i64 {j}, i64 {last})"), e.fresh()
+        k.scalars[v] = _sum(e, v_first, inside)
         k.vector_variable = None
         base = k._place(position).base
         address = memory.pointer_at(e, f"%b{buffer}", type_, base)
-        e.emit_raw(f"  {inside} = icmp slt i64 {j}, {v_count}")
-        e.emit_raw(
-            f"  {mask} = select i1 {inside}, {bits} {u_mask.names[0]}, {bits} zeroinitializer"
-        )
         e.emit_raw(
             f"  {name} = call {vector} @llvm.masked.load.{suffix}.p0(ptr {address}, "
-            f"i32 {memory._align(type_)}, {bits} {mask}, {vector} zeroinitializer)"
+            f"i32 {memory._align(type_)}, {bits} {u_mask.names[0]}, {vector} zeroinitializer)"
         )
         rows.append(name)
-        _prefetch(e, address, x, k, v)
+        _prefetch(k, x, k.scalars[v], v_extent)
     for i, name in enumerate(transpose_registers(e, rows, vector, lanes)):
         address = memory.pointer_at(e, f"%tile{k.tiled[x.id]}", type_, i * lanes)
         e.emit_raw(f"  store {vector} {name}, ptr {address}, align {memory._align(type_)}")
 
 
-def _prefetch(e, address, x, k, v) -> None:
-    """Asks for the line PREFETCH_BLOCKS blocks further along v: its stride hides it from the
-    machine's own prefetcher."""
-    stride = dict(k.slotted.affines[x.attrs[1]][1])[v]
-    stride = f"%{stride}" if stride[0] == "s" else stride
-    type_ = memory.memory_type(k.kernel.buffers[x.attrs[0]][0])
-    ahead = e.instruction(f"mul i64 {stride}, {PREFETCH_BLOCKS * k.lanes}")
-    prefetch_line(e, memory.pointer_at(e, address, type_, ahead))
+def _prefetch(k, x, row, v_extent) -> None:
+    """Asks for the line that is read PREFETCH_ROWS rows later, in this block of u or from the start
+    of the next one: the stride hides it from the machine's own prefetcher."""
+    e, lanes = k.e, k.lanes
+    buffer, position = x.attrs
+    v = k.kernel.rows[-1].variable
+    ahead = e.instruction(f"call i64 @llvm.smin.i64(i64 {PREFETCH_ROWS}, i64 {v_extent})")
+    later = e.instruction(f"add i64 {row}, {ahead}")
+    wrapped = e.instruction(f"sub i64 {later}, {v_extent}")
+    is_next = e.instruction(f"icmp sge i64 {wrapped}, 0")
+    before = k.scalars[v]
+    k.scalars[v] = e.instruction(f"select i1 {is_next}, i64 {wrapped}, i64 {later}")
+    base = k._place(position).base
+    k.scalars[v] = before
+    shift = e.instruction(f"select i1 {is_next}, i64 {lanes}, i64 0")
+    type_ = memory.memory_type(k.kernel.buffers[buffer][0])
+    start = memory.pointer_at(e, f"%b{buffer}", type_, base)
+    prefetch_line(e, memory.pointer_at(e, start, type_, shift))
 
 
 def transpose_registers(e, rows, vector, lanes):
