@@ -33,7 +33,13 @@ def float_to_bfloat(e, a):
     rounded = e.add(e.add(bits, _integer(e, bits, 0x7FFF)), last)
     quiet = e.or_(bits, _integer(e, bits, 0x400000))
     chosen = e.select(e.fcmp("uno", a, a), quiet, rounded)
-    high = e.trunc_int(e.lshr(chosen, _integer(e, bits, 16)), "i16")
+    return upper_half(e, e.bitcast("float", chosen))
+
+
+def upper_half(e, a):
+    """A float whose lower half is zero, as the bfloat of the same value."""
+    bits = e.bits(a)
+    high = e.trunc_int(e.lshr(bits, _integer(e, bits, 16)), "i16")
     return e.bitcast("bfloat", high)
 
 

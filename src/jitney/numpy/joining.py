@@ -140,7 +140,14 @@ def hstack(tup, dtype=None):
 
 def dstack(tup, dtype=None):
     """Joined along the third axis."""
-    return concatenate(_each(atleast_3d, _checked_rows("dstack", tup)), axis=2, dtype=dtype)
+    if dtype is not None:
+        dtype = requested_dtype(dtype, "dstack")
+    return _dstack(_checked_rows("dstack", tup), dtype)
+
+
+@inlined(static_argnums=(1,))
+def _dstack(rows, dtype):
+    return concatenate(_each(atleast_3d, rows), axis=2, dtype=dtype)
 
 
 def _checked_rows(name: str, tup: Any) -> list[Any]:
@@ -151,9 +158,13 @@ def _checked_rows(name: str, tup: Any) -> list[Any]:
 
 def column_stack(tup):
     """Vectors as the columns of a matrix."""
-    rows = [atleast_2d(a).T if len(shape_of(a)) < 2 else a
-            for a in _checked_rows("column_stack", tup)]
-    return concatenate(rows, axis=1)
+    return _column_stack(_checked_rows("column_stack", tup))
+
+
+@inlined
+def _column_stack(rows):
+    columns = [atleast_2d(a).T if len(shape_of(a)) < 2 else a for a in rows]
+    return concatenate(columns, axis=1)
 
 
 @traced_call(static_argnames=("axis",))
