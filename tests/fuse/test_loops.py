@@ -93,6 +93,74 @@ def test_a_stencil_is_computed_once_beside_and_copied():
     np.testing.assert_allclose(got, want, rtol=1e-6)
 
 
+def jacobi(a):
+    return a.at[1:-1, 1:-1].set(0.25 * (a[:-2, 1:-1] + a[2:, 1:-1] + a[1:-1, :-2] + a[1:-1, 2:]))
+
+
+def heat(a):
+    return a + 0.1 * (jnp.roll(a, 1, 0) + jnp.roll(a, -1, 1) - 2 * a)
+
+
+def pair(s):
+    return heat(s[0]) + s[1], jacobi(s[1])
+
+
+def corners(a):
+    return jacobi(a).at[0, 0].set(a[3, 3])
+
+
+@pytest.mark.parametrize("turns", (3, 4, 5, 8, 9))
+@pytest.mark.parametrize("step", (jacobi, heat, pair, corners))
+def test_large_states_are_in_two_buffers_by_turns(step, turns):
+    x = jnp.asarray(np.random.default_rng(2).normal(size=(70, 81)).astype(np.float32))
+    start = (x, x + 1) if step is pair else x
+    want = start
+    for _ in range(turns):
+        want = jitney.jit(step)(want)
+    looped = jitney.jit(lambda s: lax.fori_loop(0, turns, lambda _, s: step(s), s))
+    kept = jitney.tree.map(np.array, start)
+    for _ in range(2):  # the second call finds what the first left in the workspace
+        got = looped(start)
+        for g, w in zip(jitney.tree.leaves(got), jitney.tree.leaves(want), strict=True):
+            np.testing.assert_array_equal(g, w)
+    for g, w in zip(jitney.tree.leaves(start), jitney.tree.leaves(kept), strict=True):
+        np.testing.assert_array_equal(g, w)
+    outer = jitney.jit(lambda s: lax.fori_loop(0, 2, lambda _, s: looped(s), s))
+    for g, w in zip(jitney.tree.leaves(outer(start)), jitney.tree.leaves(looped(looped(start))),
+                    strict=True):  # fmt: skip
+        np.testing.assert_array_equal(g, w)
+
+
+def test_a_counter_that_is_read_counts_every_turn():
+    x = jnp.ones((70, 81))
+    looped = jitney.jit(lambda a: lax.fori_loop(0, 6, lambda i, a: heat(a) + i, a))
+    want = x
+    for i in range(6):
+        want = heat(want) + i
+    np.testing.assert_allclose(looped(x), want, rtol=1e-6)
+
+
+def test_a_large_stencil_copies_no_state():
+    looped = jitney.jit(lambda a: lax.fori_loop(0, 8, lambda _, a: jacobi(a), a))
+    text = looped.lower(jnp.ones((100, 100))).compile().as_text()
+    assert text.count("] copy") == 1, text  # where the state begins; its four sides are kernels
+
+
+@pytest.mark.parametrize("place", (
+    np.s_[1:-1, 1:-1], np.s_[:, 2:], np.s_[3:, :], np.s_[:-1, :-4], np.s_[:, :], np.s_[4:5, :]))
+@pytest.mark.parametrize("shape", ((9, 12), (40, 50), (1, 6)))
+def test_a_window_that_reads_its_neighbours(place, shape):
+    x = np.random.default_rng(3).normal(size=shape).astype(np.float32)
+
+    def shifted(module, a):
+        return module.roll(a, 1, 0)[place] + module.roll(a, -1, 1)[place]
+
+    want = x.copy()
+    want[place] = shifted(np, x)
+    got = jitney.jit(lambda a: a.at[place].set(shifted(jnp, a)))(x)
+    np.testing.assert_allclose(got, want, rtol=1e-6)
+
+
 def test_updates_in_a_loop_cost_what_they_touch():
     def fill(x):
         return lax.fori_loop(0, x.shape[0], lambda i, a: a.at[i].set(a[i] + i), x)

@@ -8,6 +8,7 @@ them (`in_place.py`: without copying wherever that is right).
 from dataclasses import dataclass
 
 from ..ir.types import nbytes_of
+from .alternate import LEAST_TURNS, alternate
 from .buffers import CopyStep, Item, View, whole
 from .choose_stored import heaviest, stored_operands
 from .in_place import is_whole_copy, merge_copies, readers_first, root_of, update_in_place
@@ -49,7 +50,7 @@ class BranchStep:
     cost: float
 
 
-def _nested(partition, body, input_views, captured_views):
+def _nested(partition, body, input_views, captured_views, beside=False):
     """A partition of a body whose inputs live in the given views of the outer buffers."""
     mark, forced, merge = len(partition.buffers), stored_operands(body.graph), True
     rounds = 8
@@ -66,7 +67,7 @@ def _nested(partition, body, input_views, captured_views):
         for node, view in zip(body.captured, captured_views, strict=True):
             inner.views[node.id] = view
         inner.aliases = partition.aliases
-        inner.graph = separate_updates(inner, body.graph)
+        inner.graph = separate_updates(inner, body.graph, beside)
         inner.run()
         if merge and is_circular(inner.items):
             merge = False
@@ -107,7 +108,8 @@ def _call_loop(partition, node, item: Item) -> None:
         return
     counter = partition.new_buffer("i32", 1) if count >= 0 else None
     counted = [whole(counter, ())] if counter is not None else []
-    inner = _nested(partition, body, [*counted, *consts, *state], own)
+    beside = count >= LEAST_TURNS and not body.graph.users_of(body.graph.inputs[0])
+    inner = _nested(partition, body, [*counted, *consts, *state], own, beside)
     steps = _turn(partition, inner, state)
     changing = {v.buffer.id for v in [*counted, *state]}
     before, steps = split_invariant(
@@ -120,15 +122,21 @@ def _call_loop(partition, node, item: Item) -> None:
         tested = _nested(partition, test, [*consts, *state], tests)
         predicate = tested.output_buffers[0]
         test_steps = _steps(order_items(tested.items))
-    reads, writes = _touched(test_steps + steps)
-    if counter is not None:
-        writes.add(counter.id)
-    writes |= {v.buffer.id for v in state}
-    turn = sum(s.cost for s in steps) + SMALL_LOOP_NS
-    cost = turn * (count if count >= 0 else 1000)
-    item.add(
-        LoopStep(test_steps, steps, predicate, counter, count, reads - writes, writes, cost)
-    )
+    last, turns = [], count
+    if count >= LEAST_TURNS:
+        found = alternate(partition.aliases, steps, state, counter)
+        if found is not None:
+            (steps, last), turns = found, count // 2
+    written = {v.buffer.id for v in state} | {v.buffer.id for v in counted}
+    for turn, number in ((steps, turns), (last, count % 2 if last else 0)):
+        if not number:
+            continue
+        reads, writes = _touched(test_steps + turn)
+        writes |= written
+        cost = (sum(s.cost for s in turn) + SMALL_LOOP_NS) * (number if count >= 0 else 1000)
+        item.add(
+            LoopStep(test_steps, turn, predicate, counter, number, reads - writes, writes, cost)
+        )
 
 
 def _add_register_loop(partition, item, small, flag, count) -> None:

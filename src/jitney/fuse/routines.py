@@ -11,6 +11,7 @@ from ..ir.types import nbytes_of
 from . import affine as af
 from .buffers import NativeStep, PythonStep, View, whole
 from .build_kernel import is_elementwise
+from .frame import fixed_corner, is_most, slabs_around
 from .kernel import SHORT_STRIDE
 from .partition import step_maker
 from .pull_gather import clamped
@@ -72,7 +73,16 @@ def store_update(partition, node, view, item):
     The copy of the operand disappears where the planner may reuse its memory.
     """
     operand, update, *starts = node.args
-    partition.emit_into(operand, view, item)
+    before = partition.view_of(operand)
+    elsewhere = before is None or reads_elsewhere(
+        update, operand, starts, lambda x: partition.view_of(x) is not None
+    )
+    corner = fixed_corner(operand, update, starts)
+    if before is not None and elsewhere and corner is not None and is_most(operand, update):
+        for at, slab in slabs_around(partition.table, operand, update.shape, corner):
+            partition.emit_into(slab, view.part(at, slab.shape), item)
+    else:
+        partition.emit_into(operand, view, item)
 
     def position(builder, target, index):
         where = []
@@ -81,10 +91,8 @@ def store_update(partition, node, view, item):
             where.append(af.add(a, first))
         return builder.position_in(target, where)
 
-    before = partition.view_of(operand)
-    if not partition.is_nested and before is not None:
-        if not reads_elsewhere(update, operand, starts):
-            partition.views[operand.id] = view  # what it reads of the operand, it has just copied
+    if not partition.is_nested and not elsewhere:
+        partition.views[operand.id] = view  # what it reads of the operand, it has just copied
     partition.emit_kernel([(update, view)], item, position)
     if before is not None:
         partition.views[operand.id] = before

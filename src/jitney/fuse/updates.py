@@ -5,14 +5,34 @@ safe to overwrite the array: whatever reads it elsewhere is computed beforehand.
 """
 
 from ..graph.graph import Graph
+from ..ir.types import nbytes_of
+from .alternate import LEAST_BYTES
 from .build_kernel import is_elementwise
+from .frame import fixed_corner, is_most
 
 
-def separate_updates(inner, graph):
+def separate_updates(inner, graph, beside: bool = False):
     """The body with chains of updates stored one by one, and with updates that read what they
-    overwrite elsewhere computed beforehand, so that each of them can happen in place."""
-    outputs = [_separated(inner, node) for node in graph.outputs]
+    overwrite elsewhere computed beforehand, so that each of them can happen in place.
+
+    `beside`: the state may be in two buffers by turns; updates of the greater part of it that read
+    their neighbours are then left as they are.
+    """
+    outputs = [
+        node if beside and _is_window(node, graph.inputs) else _separated(inner, node)
+        for node in graph.outputs
+    ]
     return Graph(graph.inputs, graph.constants, outputs, graph.name)
+
+
+def _is_window(node, inputs) -> bool:
+    if node.op != "dynamic_update_slice" or not any(node.args[0] is x for x in inputs):
+        return False
+    operand, update, *starts = node.args
+    is_large = operand.size * nbytes_of(operand.dtype) >= LEAST_BYTES
+    return is_large and is_most(operand, update) and (
+        fixed_corner(operand, update, starts) is not None
+    )
 
 
 def _separated(inner, node):
@@ -101,8 +121,9 @@ def _is_update(node) -> bool:
     )
 
 
-def reads_elsewhere(update, operand, starts) -> bool:
-    """Whether an update depends on its operand other than at the very place it overwrites."""
+def reads_elsewhere(update, operand, starts, is_stored=lambda node: False) -> bool:
+    """Whether an update depends on its operand other than at the very place it overwrites, and
+    other than through values that are stored beforehand."""
     seen, stack = set(), [update]
     while stack:
         node = stack.pop()
@@ -111,6 +132,8 @@ def reads_elsewhere(update, operand, starts) -> bool:
         seen.add(node.id)
         if node is operand:
             return node.op not in ("lit", "empty", "broadcast", "iota")
+        if is_stored(node):
+            continue
         if _is_at_place(node, operand, starts) and node.shape == update.shape:
             stack.extend(starts)
             continue

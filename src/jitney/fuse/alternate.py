@@ -1,0 +1,64 @@
+"""Counted loops whose state would be copied back in each turn: two buffers by turns instead.
+
+In: the steps of one turn, the copies of next values into the state among them. Out: the steps of
+two turns, the second of which reads what the first wrote and leaves its result in the state; and
+those of a last single turn, for odd counts. A stencil over the whole state then moves each element
+twice a turn, not four times.
+Keeps: every value. Parts of the state that are small, or share their place in memory with another
+buffer, are copied as before.
+"""
+
+from dataclasses import replace
+
+from .buffers import Buffer, CopyStep, KernelStep, NativeStep
+from .in_place import is_whole_copy, root_of
+from .plan_buffers import step_buffers
+
+LEAST_TURNS = 4
+LEAST_BYTES = 16 << 10  # copying less takes less than a kernel's start
+
+
+def alternate(aliases, steps: list, state, counter) -> tuple[list, list] | None:
+    """(steps of two turns, steps of one turn), or None if nothing would be won."""
+    simple = all(type(s) in (CopyStep, KernelStep, NativeStep) for s in steps)
+    if not simple or any(counter.id in group for s in steps for group in step_buffers(s)):
+        return None
+    back = _copies_back(aliases, steps, {view.buffer.id for view in state})
+    if not back:
+        return None
+    other: dict[int, Buffer] = {}
+    for step in back:
+        new, old = step.source[0], step.target[0]
+        other[new.id], other[old.id] = old, new
+    turn = [s for s in steps if not any(s is b for b in back)]
+    return [*turn, *[_exchanged(s, other) for s in turn]], [*turn, *back]
+
+
+def _copies_back(aliases, steps, state: set[int]) -> list[CopyStep]:
+    """The copies at the end of a turn that fill large parts of the state."""
+    shared = {root_of(aliases, b) for b in aliases} | set(aliases)
+    found = []
+    for step in reversed(steps):
+        if not is_whole_copy(step) or step.target[0].id not in state:
+            break
+        new, old = step.source[0], step.target[0]
+        if step.nbytes >= LEAST_BYTES and new.kind == "temp" and not {new.id, old.id} & shared:
+            found.append(step)
+    sources = [s.source[0].id for s in found]
+    return [s for s in found if sources.count(s.source[0].id) == 1
+            and s.source[0].id not in state]  # fmt: skip
+
+
+def _exchanged(step, other: dict[int, Buffer]):
+    """The step with each buffer's other one in its place."""
+
+    def place(ref):
+        return other.get(ref[0].id, ref[0]), ref[1]
+
+    if isinstance(step, CopyStep):
+        return replace(step, source=place(step.source), target=place(step.target))
+    writes = {other[b].id if b in other else b for b in step.writes}
+    if isinstance(step, KernelStep):
+        buffers = [other.get(b.id, b) for b in step.buffers]
+        return replace(step, buffers=buffers, writes=writes)
+    return replace(step, refs=[place(ref) for ref in step.refs], writes=writes)
