@@ -122,7 +122,8 @@ def _call_loop(partition, node, item: Item) -> None:
         tested = _nested(partition, test, [*consts, *state], tests)
         predicate = tested.output_buffers[0]
         test_steps = _steps(order_items(tested.items))
-    last, turns = [], count
+    last: list = []
+    turns = count
     if count >= LEAST_TURNS:
         found = alternate(partition.aliases, steps, state, counter)
         if found is not None:
