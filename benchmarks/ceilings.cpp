@@ -1,7 +1,8 @@
-// What the machine can do: copies of memory, and multiply-adds in registers, by several threads.
+// What the machine can do: copies of memory, and arithmetic in registers, by several threads.
 //
-// `copy_speed(bytes, threads, repetitions, stream)` and `flops(threads, repetitions)` answer bytes
-// and operations a second. Each thread repeats its share without waiting for the others.
+// `copy_speed(bytes, threads, repetitions, stream)`, `flops(threads, repetitions)` and
+// `slots(threads, repetitions)` answer bytes, operations of multiply-adds, and 32-bit lanes of
+// vector instructions a second, multiply-adds and additions by turns: some processors add beside. Each thread repeats its share without waiting for the others.
 #include <immintrin.h>
 
 #include <atomic>
@@ -87,4 +88,18 @@ extern "C" double flops(int threads, int64_t repetitions) {
     asm volatile("" : "+m"(sums));
   });
   return 2.0 * 16 * 12 * repetitions * threads / seconds;
+}
+
+extern "C" double slots(int threads, int64_t repetitions) {
+  double seconds = timed(threads, [&](int) {
+    Vector sums[6] = {}, others[6] = {}, x = {}, y = {};
+    for (int k = 0; k < 16; ++k) x[k] = 0.5f, y[k] = 1.0f;
+    asm volatile("" : "+m"(x), "+m"(y));
+    const Vector a = x, b = y;
+    for (int64_t r = 0; r < repetitions; ++r) {
+      for (int k = 0; k < 6; ++k) sums[k] = sums[k] * a + b, others[k] = others[k] + b;
+    }
+    asm volatile("" : "+m"(sums), "+m"(others));
+  });
+  return 1.0 * 16 * 12 * repetitions * threads / seconds;
 }

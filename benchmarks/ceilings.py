@@ -1,4 +1,4 @@
-"""The machine's ceilings: speed of copies by their size, and of multiply-adds in registers.
+"""The machine's ceilings: speed of copies by their size, and of arithmetic in registers.
 
 In: nothing; `ceilings.cpp` is compiled for this machine with the system's C++ compiler. Out:
 `Ceilings`, whose measurements are repeated by the caller, between those of programs.
@@ -30,7 +30,8 @@ def library() -> ctypes.CDLL:
         flags = ["-O3", "-march=native", "-ffp-contract=fast", "-shared", "-fPIC", "-pthread"]
         subprocess.run([compiler, *flags, SOURCE, "-o", path], check=True)
         found = ctypes.CDLL(str(path))
-    found.copy_speed.restype = found.flops.restype = ctypes.c_double
+    for function in (found.copy_speed, found.flops, found.slots):
+        function.restype = ctypes.c_double
     return found
 
 
@@ -41,12 +42,14 @@ class Ceilings:
         self.threads = _native.num_threads()
         self.copies: dict[str, list[float]] = {name: [] for name in SIZES}
         self.operations: list[float] = []
+        self.instructions: list[float] = []
 
     def measure_once(self) -> None:
         for name, nbytes in SIZES.items():
             ways = (0, 1) if nbytes >= STREAMED else (0,)
             self.copies[name].append(max(self._copy(nbytes, way) for way in ways))
         self.operations.append(self._best(lambda threads: library().flops(threads, 300_000)))
+        self.instructions.append(self._best(lambda threads: library().slots(threads, 300_000)))
 
     def _copy(self, nbytes: int, stream: int) -> float:
         count = ctypes.c_int64(max(1, MOVED // nbytes))
@@ -60,6 +63,11 @@ class Ceilings:
     @property
     def flops(self) -> float:
         return statistics.median(self.operations)
+
+    @property
+    def slots(self) -> float:
+        """32-bit lanes of vector arithmetic a second, of the fastest mixture of instructions."""
+        return max(statistics.median(self.instructions), self.flops / 2)
 
     def speeds(self) -> dict[str, float]:
         return {name: statistics.median(found) for name, found in self.copies.items()}
@@ -78,9 +86,13 @@ class Ceilings:
     def text(self) -> str:
         copies = ", ".join(f"{v / 1e9:.0f} ({k})" for k, v in self.speeds().items())
         return (
-            f"Ceilings by {self.threads} threads: {self.flops / 1e9:.0f} GFLOP/s in float32; "
+            f"Ceilings by {self.threads} threads: {self.flops / 1e9:.0f} GFLOP/s in float32, "
+            f"{self.slots / 1e9:.0f} billion lanes of vector arithmetic a second; "
             f"copies, in GB/s read and written: {copies}."
         )
 
     def as_json(self) -> dict:
-        return {"threads": self.threads, "flops": self.flops, "copies": self.speeds()}
+        return {
+            "threads": self.threads, "flops": self.flops, "slots": self.slots,
+            "copies": self.speeds(),
+        }  # fmt: skip

@@ -5,9 +5,10 @@
 In: nothing. Out: a table (time, GB/s or GFLOP/s, share of the ceiling), optionally JSON and a
 picture. The ceilings are measured in the same run, by as many threads as jitney uses: a copy that
 stays in the caches and one that does not, and multiply-adds in registers (`ceilings.py`). A program
-counts the bytes it must read and write once, and products of matrices their arithmetic; its bound
-is the smaller of what memory and arithmetic allow. The arithmetic of exp, sin and the like is not
-counted: those programs stay below the ceiling of memory. Ceilings and programs are timed by turns.
+counts the bytes it must read and write once, products of matrices their arithmetic, and elementwise
+programs and those of rows the vector instructions of their loops (`instructions.py`: so the many of
+exp, sin or tanh count, as many as jitney chose to spend). Its bound is the smallest of what memory
+and arithmetic allow. Ceilings and programs are timed by turns.
 """
 
 import argparse
@@ -19,7 +20,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import ceilings
-import numpy as np
+import instructions
+import machine
+import pictures
 
 import jitney as jax
 import jitney.numpy as jnp
@@ -39,18 +42,26 @@ class Task:
     call: Callable
     nbytes: int  # arguments read once, results written once
     operations: int = 0  # floating-point, of the definition
+    slots: float = 0  # 32-bit lanes of vector arithmetic, of the machine code
     times: list[float] = field(default_factory=list)
 
     @property
     def seconds(self) -> float:
         return statistics.median(self.times)
 
-    def bound(self, found: ceilings.Ceilings) -> float:
-        """Seconds that the machine needs at least."""
-        return max(self.nbytes / found.bandwidth(self.nbytes), self.operations / found.flops)
+    def arithmetic(self, found: ceilings.Ceilings) -> float:
+        """Seconds that its arithmetic takes at least."""
+        return max(self.operations / found.flops, self.slots / found.slots)
 
-    def is_arithmetic(self, found: ceilings.Ceilings) -> bool:
-        return self.operations / found.flops > self.nbytes / found.bandwidth(self.nbytes)
+    def memory(self, found: ceilings.Ceilings) -> float:
+        return self.nbytes / found.bandwidth(self.nbytes)
+
+    def share(self, found: ceilings.Ceilings) -> float:
+        """How much of its time the machine needs at least."""
+        return max(self.memory(found), self.arithmetic(found)) / self.seconds
+
+    def limit(self, found: ceilings.Ceilings) -> str:
+        return "arithmetic" if self.arithmetic(found) > self.memory(found) else "memory"
 
 
 def random(*shape: int) -> jax.Array:
@@ -63,6 +74,14 @@ def task(name: str, fun: Callable, *arguments, operations: int = 0, nbytes: int 
     moved = sum(a.nbytes for a in (*arguments, *jax.tree_util.tree_leaves(result)))
     call = lambda: jax.block_until_ready(jitted(*arguments))
     return Task(name, call, nbytes or moved, operations)
+
+
+def counted(name: str, fun: Callable, *arguments) -> Task:
+    """A task of one kernel whose instructions are counted, an element of the first argument."""
+    made = task(name, fun, *arguments)
+    assembly = jax.explain(fun, *arguments, rounds=1).as_text("asm")
+    made.slots = (instructions.slots(assembly) or 0) * arguments[0].size
+    return made
 
 
 def layer_norm(x):
@@ -79,22 +98,22 @@ def elementwise() -> list[Task]:
     x, y, big = random(1000, 1000), random(1000, 1000), random(4096, 4096)
     half = x.astype(jnp.bfloat16)
     return [
-        task("add, 4 MB", lambda x, y: x + y, x, y),
-        task("add, 64 MB", lambda x, y: x + y, big, big[::-1]),
-        task("x*x + y, then clip", lambda x, y: jnp.clip(x * x + y, 0.0, 1.0), x, y),
-        task("relu of bfloat16", lambda x: jax.nn.relu(x), half),
-        task("gelu", lambda x: jax.nn.gelu(x), x),
-        task("sin(x) exp(-x)", lambda x: jnp.sin(x) * jnp.exp(-x), x),
+        counted("add, 4 MB", lambda x, y: x + y, x, y),
+        counted("add, 64 MB", lambda x, y: x + y, big, big[::-1]),
+        counted("x*x + y, then clip", lambda x, y: jnp.clip(x * x + y, 0.0, 1.0), x, y),
+        counted("relu of bfloat16", lambda x: jax.nn.relu(x), half),
+        counted("gelu", lambda x: jax.nn.gelu(x), x),
+        counted("sin(x) exp(-x)", lambda x: jnp.sin(x) * jnp.exp(-x), x),
     ]
 
 
 def rows() -> list[Task]:
     x = random(1024, 1024)
     return [
-        task("softmax of rows", lambda x: jax.nn.softmax(x, axis=-1), x),
+        counted("softmax of rows", lambda x: jax.nn.softmax(x, axis=-1), x),
         task("softmax of columns", lambda x: jax.nn.softmax(x, axis=0), x),
-        task("layer norm", layer_norm, x),
-        task("log-sum-exp of rows", lambda x: jax.nn.logsumexp(x, axis=-1), x),
+        counted("layer norm", layer_norm, x),
+        counted("log-sum-exp of rows", lambda x: jax.nn.logsumexp(x, axis=-1), x),
     ]
 
 
@@ -208,63 +227,30 @@ def table(found: dict[str, list[Task]], limits: ceilings.Ceilings) -> str:
     for family, chosen in found.items():
         lines.append(family)
         for t in chosen:
-            share = t.bound(limits) / t.seconds
             flops = f"{t.operations / t.seconds / 1e9:8.1f}" if t.operations else " " * 8
-            mark = "arithmetic" if t.is_arithmetic(limits) else "memory"
             speed = t.nbytes / t.seconds / 1e9
             time = f"{t.seconds * 1e6:7.1f} us"
-            lines.append(f"  {t.name:32} {time} {speed:8.1f} {flops}  {share:5.0%} {mark}")
-        shares = [t.bound(limits) / t.seconds for t in chosen]
+            share, limit = t.share(limits), t.limit(limits)
+            lines.append(f"  {t.name:32} {time} {speed:8.1f} {flops}  {share:5.0%} {limit}")
+        shares = [t.share(limits) for t in chosen]
         lines.append(f"  {'median of ' + family:32} {'':28} {statistics.median(shares):6.0%}")
     return "\n".join(lines)
 
 
-def as_json(found: dict[str, list[Task]], limits: ceilings.Ceilings) -> dict:
+def as_json(found: dict[str, list[Task]], limits: ceilings.Ceilings, rounds: int) -> dict:
+    """What was measured, and on what: without names of machines and places."""
     return {
+        "machine": machine.describe(), "date": machine.today(), "rounds": rounds,
+        "libraries": {"jitney": {"version": jax.__version__, "threads": limits.threads}},
         "ceilings": limits.as_json(),
         "tasks": [
             {"family": family, "name": t.name, "seconds": t.seconds, "bytes": t.nbytes,
-             "operations": t.operations, "share": t.bound(limits) / t.seconds}
+             "operations": t.operations, "slots": t.slots, "share": t.share(limits),
+             "limit": t.limit(limits)}
             for family, chosen in found.items()
             for t in chosen
         ],
     }  # fmt: skip
-
-
-def draw(found: dict[str, list[Task]], limits: ceilings.Ceilings, path: Path) -> None:
-    """Left: share of the ceiling, one bar a program. Right: products of matrices under the roof."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    chosen = [t for family in found.values() for t in family]
-    size = (11, 1 + 0.2 * len(chosen))
-    figure, (bars, roof) = pyplot.subplots(1, 2, figsize=size, layout="constrained")
-    colours = {f: f"C{i}" for i, f in enumerate(found)}
-    place = len(chosen)
-    for family, members in found.items():
-        shares = [t.bound(limits) / t.seconds for t in members]
-        places = [place - i for i in range(len(members))]
-        bars.barh(places, shares, color=colours[family], label=family)
-        place -= len(members)
-    bars.set_yticks(range(len(chosen), 0, -1), [t.name for t in chosen], fontsize=7)
-    bars.axvline(1, color="0.4", lw=1)
-    bars.set_xlabel("share of what the machine can do")
-    bars.legend(fontsize=7)
-    intensity = np.logspace(-1, 3, 100)
-    for label, speed in limits.speeds().items():
-        ceiling = np.minimum(limits.flops, intensity * speed) / 1e9
-        roof.loglog(intensity, ceiling, lw=1, label=label)
-    for t in chosen:
-        if t.operations:
-            roof.loglog(t.operations / t.nbytes, t.operations / t.seconds / 1e9, "ko", ms=3)
-            spot = (t.operations / t.nbytes, t.operations / t.seconds / 1e9)
-            roof.annotate(t.name.removeprefix("matmul "), spot, fontsize=6)
-    roof.set(xlabel="operations a byte", ylabel="GFLOP/s")
-    roof.legend(fontsize=7)
-    figure.savefig(path, dpi=120)
-    pyplot.close(figure)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -277,10 +263,11 @@ def main(arguments: list[str] | None = None) -> None:
     found = tasks(options.k)
     limits = measure(found, options.rounds)
     print(table(found, limits))
+    measured = as_json(found, limits, options.rounds)
     if options.json:
-        options.json.write_text(json.dumps(as_json(found, limits), indent=1) + "\n")
+        options.json.write_text(json.dumps(measured, indent=1) + "\n")
     if options.plot:
-        draw(found, limits, options.plot)
+        pictures.draw_roofline(measured, options.plot)
 
 
 if __name__ == "__main__":

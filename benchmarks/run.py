@@ -1,12 +1,14 @@
-"""Times the programs of `hpc/` in jitney, JAX and Numba by turns, and prints ratios.
+"""Times the programs of `hpc/` in jitney and in other libraries by turns, and prints ratios.
 
-    python benchmarks/run.py --jax-python PATH --numba-python PATH [-k stencils,nas] [--rounds 7]
+    python benchmarks/run.py --jax-python PATH --numba-python PATH [--torch-python PATH]
+                             [-k stencils,nas] [--rounds 7]
 
-In: interpreters that have the other libraries. Out: a table of median times of a call and of
-jitney's share of the others' times, geometric means by family, optionally JSON and a picture. Each
-library works in a process of its own that lives throughout; in every round each runs for about the
-same time, one after the other, and ratios are taken round by round, so that a drift of the
-machine's speed falls on all. A program is first run at its small size and compared with NumPy.
+In: interpreters that have the other libraries (NumPy is always there). Out: a table of median times
+of a call and of jitney's share of the others' times, geometric means by family, optionally JSON and
+a picture. Each library works in a process of its own that lives throughout; in every round each
+runs for about the same time, one after the other, and ratios are taken round by round, so that a
+drift of the machine's speed falls on all. A program is first run at its small size and compared
+with NumPy.
 """
 
 import argparse
@@ -20,11 +22,15 @@ import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import machine
+import pictures
 import worker
 from hpc import catalogue
+from summaries import geometric_mean
 
-PEERS = ("jax", "numba")
 LIMIT = {"jax": 0.6, "numba": 1.0}  # what we want to stay below, as geometric means
+THREADS = ("JITNEY_NUM_THREADS", "NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+NOT_WRITTEN = "not written"
 
 
 class Side:
@@ -37,13 +43,13 @@ class Side:
         self.library, self.python = library, python
         self.threads, self.timeout = options.threads, options.timeout
         self.process: subprocess.Popen | None = None
+        self.about: dict = {}
         self.start()
 
     def start(self) -> None:
-        names = ("JITNEY_NUM_THREADS", "NUMBA_NUM_THREADS")
         environment = {**os.environ, "JAX_PLATFORMS": "cpu"}
         if self.threads:
-            environment |= {name: str(self.threads) for name in names}
+            environment |= {name: str(self.threads) for name in THREADS}
         prefix = ["taskset", "-c", "0"] if self.threads == 1 and self.library == "jax" else []
         self.process = subprocess.Popen(
             [*prefix, self.python, worker.__file__, self.library], env=environment, text=True,
@@ -52,6 +58,7 @@ class Side:
         ready = self.process.stdout.readline()
         if not ready:
             raise SystemExit(f"{self.library} cannot be imported by {self.python}")
+        self.about = json.loads(ready)
 
     def ask(self, **question) -> dict:
         """The answer; a process that died is started again, and its death is the answer."""
@@ -102,7 +109,9 @@ def measure(made: catalogue.Program, sides: list[Side], rounds: int) -> Row:
     ready = []
     for side in sides:
         answer = side.ask(do="prepare", name=made.name)
-        if "error" in answer:
+        if answer.get("not_written"):
+            row.errors[side.library] = NOT_WRITTEN
+        elif "error" in answer:
             row.errors[side.library] = answer["error"]
         else:
             row.first[side.library] = answer["first"]
@@ -129,20 +138,16 @@ def line(row: Row, libraries: list[str]) -> str:
         ratios = row.ratios(peer)
         spread = f"({ratios[0]:5.2f} .. {ratios[-1]:5.2f})" if ratios else ""
         cells.append(f"{row.ratio(peer):7.3f} {spread:16}" if ratios else " " * 24)
-    notes = [f"{library}: {text}" for library, text in row.errors.items()]
+    notes = [f"{k}: {text}" for k, text in row.errors.items() if text != NOT_WRITTEN]
     return "  ".join(cells + notes)
-
-
-def geometric_mean(values: list[float]) -> float:
-    values = [v for v in values if not math.isnan(v)]
-    return math.exp(statistics.fmean(map(math.log, values))) if values else math.nan
 
 
 def summary(rows: list[Row], peers: list[str]) -> str:
     """Geometric means of ratios, all and by family."""
     lines = []
     for peer in peers:
-        lines.append(f"jitney's time over that of {peer}, geometric means (wanted: {LIMIT[peer]}):")
+        wanted = f" (wanted: {LIMIT[peer]})" if peer in LIMIT else ""
+        lines.append(f"jitney's time over that of {peer}, geometric means{wanted}:")
         families = {row.program.family for row in rows}
         for family in [None, *(f for f in catalogue.FAMILIES if f in families)]:
             chosen = [r.ratio(peer) for r in rows if family in (None, r.program.family)]
@@ -151,38 +156,24 @@ def summary(rows: list[Row], peers: list[str]) -> str:
     return "\n".join(lines)
 
 
-def as_json(rows: list[Row], libraries: list[str]) -> list[dict]:
-    return [
-        {
-            "program": row.program.name, "family": row.program.family, "size": row.program.size,
-            "seconds": {k: row.median(k) for k in libraries if k in row.times},
-            "first_call": row.first, "errors": row.errors,
-            "ratio": {k: row.ratio(k) for k in libraries[1:] if row.ratios(k)},
-        }
-        for row in rows
-    ]  # fmt: skip
+def as_json(rows: list[Row], sides: list[Side], rounds: int) -> dict:
+    """What was measured, with what and on what: without names of machines and places."""
+    libraries = [side.library for side in sides]
+    return {
+        "machine": machine.describe(), "date": machine.today(), "rounds": rounds,
+        "libraries": {side.library: side.about for side in sides},
+        "programs": [row_as_json(row, libraries) for row in rows],
+    }  # fmt: skip
 
 
-def draw(rows: list[Row], peers: list[str], path: Path) -> None:
-    """One dot a program and peer: how many times as fast jitney is."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(figsize=(7, 1 + 0.19 * len(rows)), layout="constrained")
-    places = range(len(rows), 0, -1)
-    for peer, marker in zip(peers, "os"):
-        axes.plot([1 / r.ratio(peer) for r in rows], places, marker, label=f"against {peer}", ms=4)
-    axes.axvline(1, color="0.4", lw=1)
-    axes.set_xscale("log")
-    axes.set_yticks(list(places), [r.program.name.replace("_", " ") for r in rows], fontsize=7)
-    axes.set_xlabel("how many times as fast jitney is")
-    axes.grid(axis="x", color="0.9")
-    if peers:
-        axes.legend()
-    figure.savefig(path, dpi=120)
-    pyplot.close(figure)
+def row_as_json(row: Row, libraries: list[str]) -> dict:
+    return {
+        "program": row.program.name, "family": row.program.family, "size": row.program.size,
+        "seconds": {k: row.median(k) for k in libraries if k in row.times},
+        "first_call": row.first,
+        "errors": {k: text.partition(":")[0] for k, text in row.errors.items()},
+        "ratio": {k: row.ratio(k) for k in libraries[1:] if row.ratios(k)},
+    }  # fmt: skip
 
 
 def options_from(arguments: list[str] | None) -> argparse.Namespace:
@@ -191,6 +182,8 @@ def options_from(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--jax-python", help="an interpreter that has JAX")
     parser.add_argument("--numba-python", help="an interpreter that has Numba and SciPy")
+    parser.add_argument("--torch-python", help="an interpreter that has PyTorch and SciPy")
+    parser.add_argument("--no-numpy", action="store_true", help="do not time NumPy")
     parser.add_argument("--threads", type=int, default=0, help="1: one thread each (0: all cores)")
     parser.add_argument("--timeout", type=float, default=120, help="seconds for one answer")
     parser.add_argument("--json", type=Path)
@@ -199,15 +192,24 @@ def options_from(arguments: list[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
+def interpreters(options: argparse.Namespace) -> dict[str, str]:
+    """Who runs which library; jitney is the first."""
+    here = sys.executable
+    pythons = {
+        "jitney": here, "jax": options.jax_python, "numba": options.numba_python,
+        "numpy": None if options.no_numpy else here, "torch": options.torch_python,
+    }  # fmt: skip
+    return {library: python for library, python in pythons.items() if python}
+
+
 def main(arguments: list[str] | None = None) -> None:
     options = options_from(arguments)
     chosen = catalogue.programs(options.k)
     if options.list:
         print("\n".join(f"{p.family}.{p.name} ({p.size}): {p.text}" for p in chosen))
         return
-    pythons = {"jitney": sys.executable, "jax": options.jax_python, "numba": options.numba_python}
-    libraries = [library for library, python in pythons.items() if python]
-    sides = [Side(k, pythons[k], options) for k in libraries]
+    pythons = interpreters(options)
+    libraries, sides = list(pythons), [Side(k, p, options) for k, p in pythons.items()]
     titles = [f"{k:>9}" for k in libraries] + [f"{'jitney / ' + k:24}" for k in libraries[1:]]
     print("  ".join([f"{'':36}", *titles]))
     rows = []
@@ -217,10 +219,11 @@ def main(arguments: list[str] | None = None) -> None:
     for side in sides:
         side.stop()
     print(summary(rows, libraries[1:]))
+    found = as_json(rows, sides, options.rounds)
     if options.json:
-        options.json.write_text(json.dumps(as_json(rows, libraries), indent=1) + "\n")
+        options.json.write_text(json.dumps(found, indent=1) + "\n")
     if options.plot:
-        draw(rows, libraries[1:], options.plot)
+        pictures.draw_ratios(found, options.plot)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
 """One library's side of `run.py`: prepares programs and times them, asked by lines of JSON.
 
-    python benchmarks/worker.py jitney|jax|numba
+    python benchmarks/worker.py jitney|jax|numba|numpy|torch
 
 In: questions on standard input. `{"do": "prepare", "name": …}` runs a program at its small size,
 compares it with NumPy, runs it at its full size, and answers the seconds of that first call;
-`{"do": "time"}` answers seconds a call over about a twentieth of a second. Out: one line an answer.
+`{"do": "time"}` answers seconds a call over about a twentieth of a second. Out: one line an answer;
+before the first question one that says the library's version and its threads.
 """
 
 import importlib
@@ -21,8 +22,12 @@ from hpc import catalogue
 SECONDS = 0.05  # how long a measurement lasts
 
 
+class NotWritten(Exception):
+    """There is no version of the program for this library."""
+
+
 def array_call(library: str) -> Callable:
-    """How a program in JAX's language is called: (program, size) -> thunk."""
+    """How a program in JAX's language is called: (program, arguments) -> thunk."""
     api = importlib.import_module(library)
     for part in ("numpy", "lax", "nn", "ops", "scipy.special"):
         importlib.import_module(f"{library}.{part}")
@@ -45,6 +50,67 @@ def loop_call() -> Callable:
         return lambda: fun(*arguments)
 
     return prepare
+
+
+def plain_call() -> Callable:
+    """How NumPy is called."""
+    from hpc import in_numpy
+
+    def prepare(made: catalogue.Program, arguments: tuple) -> Callable:
+        fun = in_numpy.version(made)
+        return lambda: fun(*arguments)
+
+    return prepare
+
+
+def tensor_call() -> Callable:
+    """How PyTorch is called: compiled, or eagerly where compiling fails at the small size."""
+    import torch
+    from hpc import in_torch
+
+    torch.set_grad_enabled(False)
+    threads = int(os.environ.get("OMP_NUM_THREADS", 0))
+    if threads:
+        torch.set_num_threads(threads)
+    ways = {"compiled": lambda f: torch.compile(f, dynamic=False), "eager": lambda f: f}
+    chosen: dict[str, str] = {}
+
+    def prepare(made: catalogue.Program, arguments: tuple) -> Callable:
+        if made.name not in in_torch.VERSIONS:
+            raise NotWritten
+        tensors = [torch.as_tensor(a) for a in arguments]
+        if made.name not in chosen:
+            torch._dynamo.reset()
+            chosen[made.name] = first_that_works(made, tensors)
+        fun = in_torch.VERSIONS[made.name](torch, ways[chosen[made.name]])
+        return lambda: fun(*tensors)
+
+    def first_that_works(made: catalogue.Program, tensors: list) -> str:
+        try:
+            in_torch.VERSIONS[made.name](torch, ways["compiled"])(*tensors)
+            return "compiled"
+        except Exception:  # whatever it is that torch.compile cannot do
+            return "eager"
+
+    return prepare
+
+
+CALLS = {
+    "jitney": lambda: array_call("jitney"), "jax": lambda: array_call("jax"),
+    "numba": loop_call, "numpy": plain_call, "torch": tensor_call,
+}  # fmt: skip
+
+
+def about(library: str) -> dict:
+    """Version and threads of a library that was imported."""
+    found = {"version": str(sys.modules[library].__version__)}
+    if library == "jitney":
+        found["threads"] = sys.modules["jitney._native"].num_threads()
+    elif library == "numba":
+        found["threads"] = sys.modules["numba"].get_num_threads()
+    elif library == "torch":
+        found["threads"] = sys.modules["torch"].get_num_threads()
+    return found
 
 
 def seconds(call: Callable, times: int) -> float:
@@ -80,9 +146,9 @@ def main() -> None:
     warnings.simplefilter("ignore")
     replies = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what libraries print must not mix with answers
-    prepare_call = loop_call() if library == "numba" else array_call(library)
+    prepare_call = CALLS[library]()
     made = {p.name: p for p in catalogue.programs()}
-    print("{}", file=replies, flush=True)
+    print(json.dumps(about(library)), file=replies, flush=True)
     call, count = lambda: None, 1
     for line in sys.stdin:
         question = json.loads(line)
@@ -92,6 +158,8 @@ def main() -> None:
                 count = repetitions(call)
             else:
                 answer = {"seconds": seconds(call, count)}
+        except NotWritten:
+            answer = {"not_written": True}
         except Exception as error:  # the other side reports it, and goes on
             text = " ".join(str(error).split())
             answer = {"error": f"{type(error).__name__}: {text}"[:200]}

@@ -11,7 +11,7 @@ import jitney
 from jitney import _native
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
-from hpc import catalogue  # noqa: E402
+from hpc import catalogue, in_numpy, in_torch  # noqa: E402
 
 PROGRAMS = catalogue.programs()
 names = pytest.mark.parametrize("made", PROGRAMS, ids=lambda p: f"{p.family}.{p.name}")
@@ -64,6 +64,19 @@ def test_loops_agree_with_numpy(made):
     with np.errstate(over="ignore"):
         got = made.loops(plain)(*arguments(made))
     catalogue.compare(made, got, made.reference(*arguments(made)))
+
+
+@pytest.mark.parametrize("name", in_numpy.VERSIONS)
+def test_numpy_as_it_is_timed_agrees_with_the_reference(name):
+    (made,) = [p for p in PROGRAMS if p.name == name]
+    with np.errstate(over="ignore"):
+        got = in_numpy.version(made)(*arguments(made))
+        catalogue.compare(made, got, made.reference(*arguments(made)))
+
+
+def test_torch_versions_are_of_programs():
+    assert len(in_torch.VERSIONS) >= 8
+    assert set(in_torch.VERSIONS) <= {p.name for p in PROGRAMS}
 
 
 def decorator(fun=None, **options):

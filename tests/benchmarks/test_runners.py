@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
+import instructions  # noqa: E402
+import machine  # noqa: E402
+import report  # noqa: E402
 import roofline  # noqa: E402
 import run  # noqa: E402
 
@@ -15,8 +18,11 @@ def test_programs_are_timed_in_their_own_process(tmp_path, capsys):
     report, picture = tmp_path / "report.json", tmp_path / "ratios.svg"
     run.main(["-k", "knapsack", "--rounds", "1", "--json", str(report), "--plot", str(picture)])
     assert "dynamic_programming.knapsack" in capsys.readouterr().out
-    (row,) = json.loads(report.read_text())
+    found = json.loads(report.read_text())
+    assert list(found["libraries"]) == ["jitney", "numpy"] and found["rounds"] == 1
+    (row,) = found["programs"]
     assert row["errors"] == {} and 0 < row["seconds"]["jitney"] < 10
+    assert row["ratio"]["numpy"] == row["seconds"]["jitney"] / row["seconds"]["numpy"]
     assert "</svg>" in picture.read_text()
 
 
@@ -46,4 +52,93 @@ def test_roofline(tmp_path, capsys):
     found = json.loads(report.read_text())
     assert {t["family"] for t in found["tasks"]} == {"reductions", "matmul"}
     assert all(0 < t["share"] < 3 for t in found["tasks"])
+    assert found["machine"]["threads"] >= 1
     assert picture.stat().st_size > 1000
+
+
+LOOP = """# kernel
+k:
+\tvbroadcastss\t.LCPI0_2(%rip), %zmm2
+.LBB0_1:
+\tvmovups\t(%r9,%r14,4), %zmm6
+\tvfmadd213ps\t(%r8,%r14,4), %zmm2, %zmm6
+\tvptest\t%ymm6, %ymm6
+\tjne\t.LBB0_3
+.LBB0_2:
+\tvmovups\t%zmm6, (%rdi,%r14,4)
+\taddq\t$16, %r14
+\tcmpq\t%rsi, %r14
+\tjl\t.LBB0_1
+\tjmp\t.LBB0_4
+.LBB0_3:
+\tvsqrtps\t%zmm6, %zmm6
+\tjmp\t.LBB0_2
+.LBB0_4:
+\tvaddps\t%zmm6, %zmm6, %zmm6 {%k1}
+\tjmp\t.LBB0_4
+"""
+
+
+def test_arithmetic_is_that_of_the_main_loop():
+    assert instructions.slots(LOOP) == (16 + 8) / 16
+    assert instructions.slots(LOOP + "# another kernel\n") is None
+    assert instructions.slots("# kernel\nk:\n\tret\n") is None
+
+
+def test_an_exponential_is_arithmetic_and_an_addition_is_memory():
+    add, gelu = roofline.elementwise()[:1] + roofline.elementwise()[4:5]
+    assert add.slots == 1_000_000 and 10e6 < gelu.slots < 100e6
+    limits = roofline.ceilings.Ceilings()
+    limits.measure_once()
+    assert gelu.arithmetic(limits) > 10 * add.arithmetic(limits) > 0
+    assert limits.slots >= limits.flops / 2
+
+
+def test_the_machine_is_described_without_its_name():
+    found = machine.describe()
+    assert {"processor", "cores", "threads", "memory_gib"} <= set(found)
+    assert "cores" in machine.text(found)
+
+
+PAGE = "before\n<!-- begin measured -->\nold\n<!-- end measured -->\nafter\n"
+
+
+def measurements():
+    about = {"machine": machine.describe(), "date": "2026-01-02", "rounds": 1}
+    libraries = {"jitney": {"version": "1", "threads": 2}, "numpy": {"version": "2"},
+                 "jax": {"version": "3"}}  # fmt: skip
+    rows = [
+        {"program": "a_b", "family": "one_two", "seconds": {"jitney": 1e-3}, "errors": {},
+         "ratio": {"numpy": 0.5, "jax": 0.25}},
+        {"program": "c", "family": "one_two", "seconds": {"jitney": 2e-6},
+         "errors": {"jax": "AssertionError"}, "ratio": {"numpy": 2.0}},
+    ]  # fmt: skip
+    task = {"name": "t", "family": "f", "seconds": 1e-3, "bytes": 10**6, "operations": 10**6,
+            "share": 0.75, "limit": "memory"}  # fmt: skip
+    limits = {"threads": 2, "flops": 2e11, "slots": 1e11, "copies": {"1 MiB": 1e10}}
+    return ({**about, "libraries": libraries, "programs": rows},
+            {**about, "libraries": libraries, "ceilings": limits, "tasks": [task]})  # fmt: skip
+
+
+def test_a_report_is_written_between_the_markers(tmp_path):
+    files, page = [tmp_path / "ratios.json", tmp_path / "roof.json"], tmp_path / "performance.md"
+    for path, found in zip(files, measurements(), strict=True):
+        path.write_text(json.dumps(found))
+    for _ in range(2):  # what was written can be written over
+        page.write_text(page.read_text() if page.exists() else PAGE)
+        report.main(["--from", *map(str, files), "--docs", str(tmp_path)])
+        text = page.read_text()
+        assert text.startswith("before\n<!-- begin") and text.endswith("measured -->\nafter\n")
+        assert "old" not in text and text.count("### Times of whole programs") == 1
+        lines = ("one two | 1.00 (2) | 0.25 (1)", "a b | 1 ms | 0.50 | 0.25",
+                 "c | 2 µs | 2.00 | fails", "t | 1 ms | 1.0 | 1 | 75% | memory")  # fmt: skip
+        assert all(f"| {line} |" in text for line in lines)
+        pictures = [p.read_text() for p in sorted((tmp_path / "images").iterdir())]
+        assert len(pictures) == 2 and all("</svg>" in p for p in pictures)
+    with pytest.raises(SystemExit, match="begin measured"):
+        report.replaced("no markers", "text")
+
+
+def test_the_page_has_the_markers():
+    page = Path(report.ROOT / "docs" / "performance.md").read_text()
+    assert "new" in report.replaced(page, "new")
