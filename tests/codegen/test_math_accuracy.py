@@ -186,6 +186,44 @@ def test_trigonometry_beside_multiples_of_half_pi(target):
         check(name, "double", target, (x.astype(np.float64)[:3000],))
 
 
+def powers_over_the_range(dtype, count):
+    """Bases beside 1 and elsewhere, and exponents for results of every size."""
+    rng, info = np.random.default_rng(3), np.finfo(dtype)
+    top, bottom = np.log2(float(info.max)), np.log2(float(info.smallest_subnormal))
+    beside = [1 + rng.uniform(-1, 1, count) * 2.0**-places for places in (info.nmant, 12, 5, 4, 3)]
+    x = np.concatenate([*beside, np.exp2(rng.uniform(bottom, top, count))]).astype(dtype)
+    x = x[(x > 0) & (x != 1)]
+    powers = rng.uniform(bottom - 3, top + 3, x.size)
+    return x, (powers / np.log2(x.astype(np.longdouble))).astype(dtype)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("type_name", ["float", "double"])
+def test_powers_of_every_size(type_name, target):
+    count = 40_000 if target == "avx512" else 4000
+    check("pow", type_name, target, powers_over_the_range(harness.NUMPY_TYPES[type_name], count))
+
+
+FLOAT_EDGES = {  # where a formula ends, and arguments at which cancellation would show
+    "acosh": [1.0, 1.1252, 1.1270, 1.25, 2.125, 1e19, 3.4028235e38],
+    "asinh": [1e-42, 2.0**-12, 0.75, 1.1527, 1.875, 3.4984, 1e19, 3.4028235e38],
+    "atanh": [1e-42, 2.0**-12, 0.3, 0.333333, 0.5737, 0.6, 1 - 2.0**-22, 1.0, 1.0000001],
+    "cbrt": [1e-45, 1.1754942e-38, 0.75, 1.4999999, 1.5, 8.0, 27.0, 3.4028235e38],
+    "log2": [1e-45, 0.75, 0.984375, 1.0, 1.03125, 1.5, 3.4028235e38],
+    "tan": [1e-45, 0.78539819, 1.5707964, 26860.617, 1807.9866, 110029.57, 131072.0, 2.0**26],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", sorted(FLOAT_EDGES))
+def test_floats_beside_the_edges(name, target):
+    patterns = np.array(FLOAT_EDGES[name], np.float32).view(np.int32)[:, None]
+    steps = np.arange(-3000, 3001, dtype=np.int32)
+    x = np.unique(np.clip(patterns.astype(np.int64) + steps, 0, 0x7FC00000))
+    x = x.astype(np.int32).view(np.float32)
+    check(name, "float", target, (np.concatenate([x, -x]),))
+
+
 def test_cosine_never_exceeds_one():
     x = np.linspace(-0.01, 0.01, 20_001).astype(np.float32)
     for target in TARGETS:

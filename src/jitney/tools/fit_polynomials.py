@@ -15,7 +15,7 @@ from pathlib import Path
 import mpmath as mp
 import numpy as np
 
-from . import fit_gamma, fit_special
+from . import fit_gamma, fit_inverse, fit_special
 
 mp.mp.prec = 300
 TARGET = Path(__file__).resolve().parent.parent / "codegen" / "math" / "coefficients.py"
@@ -179,10 +179,10 @@ def _trigonometric():
             tuple(range(terms)), kind,
         )
     quarter = (mp.pi / 4 * mp.mpf("1.0005")) ** 2
-    for suffix, terms in (("wide", 8), ("f64", 14)):
+    for suffix, kind, terms in (("f32", "float", 7), ("f64", "double", 14)):
         yield Fit(
             f"tan_{suffix}", _odd_tail(mp.tan), _odd_weight(mp.tan), "1e-30", quarter,
-            tuple(range(terms)), "double",
+            tuple(range(terms)), kind,
         )
     eighth = (mp.sqrt(2) - 1) ** 2 * mp.mpf("1.001")
     yield Fit(
@@ -282,6 +282,14 @@ class Pieces:
     head: bool = True
 
 
+@dataclass
+class Cells:
+    """A table of numbers that are computed, not fitted."""
+
+    name: str
+    columns: list
+
+
 def fit_piece(spec: Pieces, number):
     """The column of one interval and its error relative to the function."""
     middle, half = (mp.mpf(v) for v in spec.intervals[number])
@@ -298,6 +306,8 @@ def fit_piece(spec: Pieces, number):
 
 def fit_table(spec):
     """Columns of the table, one for each interval, and the largest relative error."""
+    if isinstance(spec, Cells):
+        return spec.columns, mp.mpf(2) ** -106
     if isinstance(spec, Pieces):
         fitted = [fit_piece(spec, i) for i in range(len(spec.intervals))]
     else:
@@ -310,6 +320,7 @@ TABLES = (
     Table("erf_table_f64", mp.erf, "0.375", 16, 13, "double"),
     Table("tanh_table_f32", mp.tanh, mp.mpf("9.125") / 32, 32, 6, "float"),
     *(Pieces(*row) for row in (*fit_special.tables(), *fit_gamma.tables())),
+    *(Cells(*row) for row in fit_inverse.cells()),
 )
 
 
@@ -317,7 +328,7 @@ def all_fits():
     """Every polynomial of the library."""
     for family in (_elementary, _trigonometric, _error_function):
         yield from family()
-    for row in (*fit_special.fits(), *fit_gamma.fits()):
+    for row in (*fit_special.fits(), *fit_gamma.fits(), *fit_inverse.fits()):
         yield Fit(*row)
 
 

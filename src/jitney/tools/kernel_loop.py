@@ -118,7 +118,7 @@ def module_text(emit, types, lanes, copies, target) -> str:
             f'target triple = "{llvm.get_default_triple()}"',
             *e.declarations,
             *e.definitions.values(),
-            f"define void @k({arguments}, i64 %n) {{",
+            f"define void @k({arguments}, i64 %n) alignstack(64) {{",
             "entry:\n  %some = icmp sgt i64 %n, 0\n  br i1 %some, label %loop, label %exit\nloop:",
             *e.lines,
             f"  br label %latch\nlatch:\n  %next = add i64 %i, {lanes * copies}",

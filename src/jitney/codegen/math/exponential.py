@@ -133,9 +133,13 @@ def logistic(e, x):
 def _exp_fraction_of_sum(e, high, low):
     """(n, r, tail): exp(high + low) = 2^n (1 + r + tail), `low` at most an ulp of `high`."""
     n, _, r = reduce_exponent(e, high)
+    return n, *_with_low_part(e, r, low)
+
+
+def _with_low_part(e, r, low):
     r, low = fast_two_sum(e, r, low)
-    q = polynomial(e, r, f"exp_{SUFFIX[high.type]}")
-    return n, r, e.fma(q, e.fmul(r, r), low)
+    q = polynomial(e, r, f"exp_{SUFFIX[r.type]}")
+    return r, e.fma(q, e.fmul(r, r), low)
 
 
 def exp_of_sum(e, high, low, factor=None):
@@ -154,3 +158,22 @@ def exp_of_sum_times(e, high, low, factor):
     p, p_low = fast_two_sum(e, p, e.fadd(error, tail))
     low = e.muladd(p, factor[1], e.fmul(p_low, factor[0]))
     return scale_by_power(e, e.fma(p, factor[0], low), n)
+
+
+def exp_of_any_sum(e, high, low):
+    """As `exp_of_sum` for any `high` but NaN, also infinite or with a `low` that is not a number.
+
+    AVX-512: beyond the range n alone decides, and the rest is anything, brought near 1.
+    """
+    if not has_avx512_form(e, high):
+        inside = e.fcmp("olt", e.fabs(high), e.like(high, 800.0))
+        low = e.select(inside, low, e.like(high, 0.0))
+        return exp_of_sum(e, e.clamp_fast(-800.0, high, 800.0), low)
+    n = e.roundeven(e.fmul(high, e.like(high, LOG2_E)))
+    r = high
+    for part in LN2_NEAREST[high.type]:
+        r = e.fma(n, e.like(n, -part), r)
+    r, tail = _with_low_part(e, r, low)
+    p = e.fadd(e.fadd(r, tail), e.like(r, 1.0))
+    p = e.fast_min(e.fast_max(p, e.like(p, 0.5)), e.like(p, 2.0))
+    return scale_by_power(e, p, n)

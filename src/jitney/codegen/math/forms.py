@@ -95,6 +95,30 @@ def exponent(e, x):
     return by_registers(e, one, x)
 
 
+def reciprocal_estimate(e, x):
+    """1/x: for floats with AVX-512 good to 14 bits, else rounded."""
+    if x.type == "double" or not has_avx512_form(e, x):
+        return e.fdiv(e.like(x, 1.0), x)
+
+    def one(v):
+        return e.intrinsic(
+            "llvm.x86.avx512.rcp14.ps.512", "float", [v, e.like(v, 0.0), "i16 -1"]
+        )
+
+    return by_registers(e, one, x)
+
+
+def rsqrt_estimate(e, x):
+    """AVX-512, floats: 1/sqrt(x) to 14 bits, infinity for 0."""
+
+    def one(v):
+        return e.intrinsic(
+            "llvm.x86.avx512.rsqrt14.ps.512", "float", [v, e.like(v, 0.0), "i16 -1"]
+        )
+
+    return by_registers(e, one, x)
+
+
 def _scalef(e, a, n):
     def one(v, k):
         kind = _PACKED[v.type]

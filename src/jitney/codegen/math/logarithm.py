@@ -1,10 +1,11 @@
-"""Logarithms and the inverse hyperbolic functions.
+"""Logarithms.
 
 In: float or double `Value`s. Out: results within 2 ulp; 0, negative numbers, infinity, NaN and
 denormals as in C. x = 2^k (1 + f) with f in [-1/4, 1/2), so that log 1 is exact and nothing
 cancels near it.
 """
 
+from .cells import log2_by_cells
 from .forms import (
     EXPONENT_BIAS,
     HEX,
@@ -19,7 +20,6 @@ from .forms import (
     mantissa,
     polynomial,
     two_product,
-    two_sum,
 )
 
 _LOWEST_MANTISSA = {"float": 0x3F400000, "double": 0x3FE8000000000000}  # 0.75
@@ -146,12 +146,21 @@ def _log_of_base(constants):
     return function
 
 
-log2 = _log_of_base(
+_log2 = _log_of_base(
     {
         "float": (1.0, 0.0, HEX("0x1.715476p+0"), HEX("0x1.4ae0cp-26")),
         "double": (1.0, 0.0, HEX("0x1.71547652b82fep+0"), HEX("0x1.777d0ffda0d24p-56")),
     }
 )
+
+
+def log2(e, x):
+    """Binary logarithm."""
+    if x.type == "float" and has_avx512_form(e, x):
+        return log2_by_cells(e, x)
+    return _log2(e, x)
+
+
 log10 = _log_of_base(
     {
         "float": (
@@ -213,79 +222,3 @@ def log1p_with_low(e, x, low=None, doublings=None):
 def log1p(e, x):
     """log(1 + x), also for tiny x; the result has the sign of x."""
     return e.copysign(log1p_with_low(e, x), x)
-
-
-def _halved(e, a, big):
-    """a / 2 and two doublings where a is big: the logarithm of 2a, whose parts cannot overflow."""
-    two, none = e.like(a, 2.0), e.like(a, 0.0)
-    return e.fmul(a, e.like(a, 0.5)), e.select(big, two, none)
-
-
-def asinh(e, x):
-    """Inverse hyperbolic sine: log1p(a + a^2 / (1 + sqrt(1 + a^2)))."""
-    if x.type == "float":
-        wide = e.fpext(x, "double")
-        a = e.fabs(wide)
-        root = e.sqrt(e.muladd(a, a, e.like(a, 1.0)))
-        r = log_wide(e, e.fadd(a, root))
-        r = e.select(e.fcmp("olt", a, e.like(a, 2.0**-20)), a, r)
-        return e.fptrunc(e.copysign(r, wide), "float")
-    a = e.fabs(x)
-    big = e.fcmp("ogt", a, e.like(a, 2.0**60))
-    square = e.fmul(a, a)
-    one = e.like(a, 1.0)
-    excess = e.fdiv(square, e.fadd(one, e.sqrt(e.fadd(square, one))))
-    w, low = two_sum(e, a, excess)
-    half, doublings = _halved(e, a, big)
-    w, low = e.select(big, half, w), e.select(big, e.like(a, 0.0), low)
-    return e.copysign(log1p_with_low(e, w, low, doublings), x)
-
-
-def acosh(e, x):
-    """Inverse hyperbolic cosine: log1p(t + sqrt(t (t + 2))), t = x - 1."""
-    if x.type == "float":
-        wide = e.fpext(x, "double")
-        one = e.like(wide, 1.0)
-        root = e.sqrt(e.fmul(e.fsub(wide, one), e.fadd(wide, one)))
-        r = log_wide(e, e.fadd(wide, root))
-        r = e.select(e.fcmp("ult", wide, one), e.like(wide, NAN), r)
-        return e.fptrunc(r, "float")
-    one = e.like(x, 1.0)
-    t = e.fsub(x, one)
-    big = e.fcmp("ogt", x, e.like(x, 2.0**60))
-    sum_high, sum_low = two_sum(e, t, e.like(x, 2.0))
-    q, q_low = two_product(e, t, sum_high)
-    q_low = e.muladd(t, sum_low, q_low)
-    root = e.sqrt(q)
-    residual = e.fadd(e.fma(e.fneg(root), root, q), q_low)
-    root_low = e.fdiv(residual, e.fadd(root, root))
-    w, low = two_sum(e, root, t)
-    plain = e.fcmp("ogt", t, e.like(x, 0.0))
-    low = e.select(plain, e.fadd(low, root_low), e.like(x, 0.0))
-    half, doublings = _halved(e, x, big)
-    w, low = e.select(big, half, w), e.select(big, e.like(x, 0.0), low)
-    r = log1p_with_low(e, w, low, doublings)
-    return e.select(e.fcmp("ult", x, one), e.like(x, NAN), r)
-
-
-def atanh(e, x):
-    """Inverse hyperbolic tangent: log1p(2a / (1 - a)) / 2."""
-    if x.type == "float":
-        wide = e.fpext(x, "double")
-        a = e.fabs(wide)
-        one = e.like(a, 1.0)
-        r = e.fmul(log_wide(e, e.fdiv(e.fadd(one, a), e.fsub(one, a))), e.like(a, 0.5))
-        r = e.select(e.fcmp("olt", a, e.like(a, 2.0**-20)), a, r)
-        return e.fptrunc(e.copysign(r, wide), "float")
-    a = e.fabs(x)
-    one = e.like(a, 1.0)
-    d = e.fsub(one, a)
-    d_low = e.fsub(e.fsub(one, d), a)
-    reciprocal = e.fdiv(one, d)
-    twice = e.fadd(a, a)
-    w = e.fmul(twice, reciprocal)
-    residual = e.fma(e.fneg(w), d, twice)
-    residual = e.fma(e.fneg(w), d_low, residual)
-    r = e.fmul(log1p_with_low(e, w, e.fmul(residual, reciprocal)), e.like(a, 0.5))
-    r = e.select(e.fcmp("oeq", a, one), e.like(a, INF), r)
-    return e.copysign(r, x)

@@ -1,20 +1,22 @@
-"""pow with every special case of C, small integer powers, cube root and reciprocal square root.
+"""pow with every special case of C, and small integer powers.
 
-In: float or double `Value`s. Out: pow and cbrt within 1 ulp, rsqrt within 1 ulp (2 for doubles).
-pow: exp(y log x). For floats in double precision; for doubles the logarithm has about 65 good bits
-(a high and a low part). Zeros, negative bases, infinities and NaN go to a rare branch.
+In: float or double `Value`s. Out: pow within about 1 ulp.
+pow: exp(y log x), the logarithm in a high and a low part (doubles: about 62 good bits) or, for
+floats without AVX-512, in double. Zeros, negative bases, infinities and NaN go to a rare branch.
 """
 
-from .exponential import exp_of_sum
+from ..constants_text import FLOAT_BITS
+from . import cells
+from .exponential import exp_of_any_sum
 from .forms import (
     HEX,
     INF,
+    INFINITY_BITS,
     NAN,
-    by_registers,
     exponent,
     fast_two_sum,
     has_avx512_form,
-    horner,
+    integer_like,
     mantissa,
     polynomial,
     power_of_two,
@@ -25,20 +27,15 @@ from .forms import (
 )
 from .logarithm import split_portably
 
-# bits of llvm.is.fpclass
-_NAN_OR_INFINITE = 0b1000000111
-_NOT_POSITIVE_FINITE = 0b1001111111
 
-
-def _is_class(e, x, mask):
-    r = e.intrinsic(
-        f"llvm.is.fpclass.{'' if x.lanes == 1 else f'v{x.lanes}'}"
-        f"{'f32' if x.type == 'float' else 'f64'}",
-        "i1",
-        [x, f"i32 {mask}"],
-        x.lanes,
-    )
-    return r
+def _unusual(e, x, y):
+    """Where x is not a finite number above 0, or y is not finite: two integer comparisons."""
+    inf, sign = INFINITY_BITS[x.type], 1 << (FLOAT_BITS[x.type] - 1)
+    x, y = e.bits(x), e.bits(y)
+    one = integer_like(e, x, 1)
+    base = e.icmp("uge", e.sub(x, one), integer_like(e, x, inf - 1))
+    size = e.and_(y, integer_like(e, y, sign - 1))
+    return e.or_(base, e.icmp("uge", size, integer_like(e, y, inf)))
 
 
 def _split_positive(e, x, may_be_denormal):
@@ -55,7 +52,9 @@ def _split_positive(e, x, may_be_denormal):
 
 
 def _power_float(e, x, y):
-    """x^y in double for floats x > 0 and finite y, as a float."""
+    """x^y for floats x > 0 and finite y."""
+    if has_avx512_form(e, x):
+        return _power_float_by_cells(e, x, y)
     x, y = e.fpext(x, "double"), e.fpext(y, "double")
     m, k = _split_positive(e, x, may_be_denormal=False)
     f = e.fsub(m, e.like(x, 1.0))
@@ -64,11 +63,20 @@ def _power_float(e, x, y):
     n, bits = round_with_magic(e, t, 1.0)
     r = e.fsub(t, n)
     p = e.muladd(polynomial(e, r, "exp2_wide"), r, e.like(x, 1.0))
-    if has_avx512_form(e, x):
-        scaled = scale_by_power(e, p, n)
-    else:
-        scaled = e.fmul(p, power_of_two(e, bits, "double"))
-    return e.fptrunc(scaled, "float")
+    return e.fptrunc(e.fmul(p, power_of_two(e, bits, "double")), "float")
+
+
+def _power_float_by_cells(e, x, y):
+    """2^(y log2 x), the logarithm in two floats."""
+    high, low = cells.log2_two_parts(e, x)
+    t, t_low = two_product(e, high, y)
+    t_low = e.fma(low, y, t_low)
+    n = e.roundeven(t)
+    r = e.fadd(e.fsub(t, n), t_low)
+    # beyond the range r is anything, or NaN, and only n counts
+    one = e.like(r, 1.0)
+    r = e.fast_min(e.fast_max(r, e.like(r, -1.0)), one)
+    return scale_by_power(e, e.fma(polynomial(e, r, "exp2_f32"), r, one), n)
 
 
 def log_two_parts(e, x):
@@ -105,14 +113,10 @@ def log_two_parts(e, x):
 
 def _power_double(e, x, y):
     """x^y for doubles x > 0 and finite y."""
-    high, low = log_two_parts(e, x)
-    y = e.clamp_fast(-(2.0**64), y, 2.0**64)
+    by_table = has_avx512_form(e, x)
+    high, low = (cells.log_two_parts if by_table else log_two_parts)(e, x)
     p, p_low = two_product(e, high, y)
-    p_low = e.fma(low, y, p_low)
-    inside = e.fcmp("olt", e.fabs(p), e.like(p, 800.0))
-    p = e.clamp_fast(-800.0, p, 800.0)
-    p_low = e.select(inside, p_low, e.like(p, 0.0))
-    return exp_of_sum(e, p, p_low)
+    return exp_of_any_sum(e, p, e.fma(low, y, p_low))
 
 
 def pow(e, x, y):  # noqa: A001 (the name of the operation)
@@ -120,9 +124,8 @@ def pow(e, x, y):  # noqa: A001 (the name of the operation)
     x, y = e.match(x, y)
     size = e.fabs(x)
     power = _power_float if x.type == "float" else _power_double
-    unusual = e.or_(_is_class(e, x, _NOT_POSITIVE_FINITE), _is_class(e, y, _NAN_OR_INFINITE))
     usual = power(e, size, y)
-    return e.rare_path(unusual, usual, lambda: _special_power(e, x, y, size, usual))
+    return e.rare_path(_unusual(e, x, y), usual, lambda: _special_power(e, x, y, size, usual))
 
 
 def _special_power(e, x, y, size, usual):
@@ -167,77 +170,3 @@ def integer_pow(e, x, exponent=1):
             raise NotImplementedError("integer_pow of an integer to a negative power")
         result = e.fdiv(e.like(x, 1.0), result)
     return result
-
-
-def rsqrt(e, x):
-    """1 / sqrt(x)."""
-    if x.type == "double" or not has_avx512_form(e, x):
-        return e.fdiv(e.like(x, 1.0), e.sqrt(x))
-
-    def estimate(v):
-        return e.intrinsic(
-            "llvm.x86.avx512.rsqrt14.ps.512", "float", [v, e.like(v, 0.0), "i16 -1"]
-        )
-
-    y = by_registers(e, estimate, x)
-    t = e.fmul(x, y)
-    residual = e.fma(e.fneg(t), y, e.like(x, 1.0))
-    better = e.fma(e.fmul(y, e.like(x, 0.5)), residual, y)
-    # 0 and infinity make the residual NaN; the estimate itself is exact there
-    return e.select(e.fcmp("uno", better, better), y, better)
-
-
-_THIRD_ROOTS = (1.0, 2.0 ** (1 / 3), 2.0 ** (2 / 3))
-
-
-def cbrt(e, x):
-    """Cube root."""
-    if x.type == "float":
-        return e.fptrunc(_cbrt(e, e.fpext(x, "double"), steps=1, scaled=False), "float")
-    return _cbrt(e, x, steps=2, scaled=True)
-
-
-def _cbrt(e, x, steps, scaled):
-    """m^(1/3) 2^(k/3) from a polynomial, made better by Halley's iteration."""
-    size = e.fabs(x)
-    one = e.like(x, 1.0)
-    if scaled:  # keep away from the ends of the range, where cubes leave it
-        tiny = e.fcmp("olt", size, e.like(x, 2.0**-900))
-        vast = e.fcmp("ogt", size, e.like(x, 2.0**900))
-        factor = e.select(tiny, e.like(x, 2.0**300), e.select(vast, e.like(x, 2.0**-300), one))
-        back = e.select(tiny, e.like(x, 2.0**-100), e.select(vast, e.like(x, 2.0**100), one))
-        size = e.fmul(size, factor)
-    m, k, _ = split_portably(e, size)
-    third, bits = round_with_magic(e, k, 1.0 / 3.0)
-    rest = e.fsub(k, e.fmul(third, e.like(x, 3.0)))  # -1, 0 or 1
-    estimate = horner(e, e.fsub(m, one), [1.0, 1 / 3, -0.105, 0.045])
-    factor_of_rest = e.select(
-        e.fcmp("ogt", rest, e.like(x, 0.0)),
-        e.like(x, _THIRD_ROOTS[1]),
-        e.select(e.fcmp("olt", rest, e.like(x, 0.0)), e.like(x, _THIRD_ROOTS[2] / 2), one),
-    )
-    v = e.fmul(m, power_of_two(e, e.bits(e.fadd(rest, e.like(x, 1.5 * 2.0**52))), "double"))
-    r = e.fmul(estimate, factor_of_rest)
-    for step in range(steps):
-        r = _halley_step(e, r, v, last=step == steps - 1)
-    r = e.fmul(r, power_of_two(e, bits, "double"))
-    if scaled:
-        r = e.fmul(r, back)
-    usual = e.and_(
-        e.fcmp("ogt", size, e.like(x, 0.0)), e.fcmp("olt", size, e.like(x, INF))
-    )
-    return e.copysign(e.select(usual, r, e.fadd(x, x)), x)
-
-
-def _halley_step(e, r, v, last):
-    """r + r (v - r^3) / (2 r^3 + v): cubic convergence; the last step with an exact residual."""
-    square = e.fmul(r, r)
-    cube = e.fmul(square, r)
-    if last:
-        square_low = e.fma(r, r, e.fneg(square))
-        cube_low = e.fma(square_low, r, e.fma(square, r, e.fneg(cube)))
-        difference = e.fsub(e.fsub(v, cube), cube_low)
-    else:
-        difference = e.fsub(v, cube)
-    slope = e.fadd(e.fadd(cube, cube), v)
-    return e.fma(r, e.fdiv(difference, slope), r)

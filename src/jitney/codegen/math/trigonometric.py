@@ -1,7 +1,7 @@
 """sin, cos and tan for every argument.
 
-In: float or double `Value`s. Out: results within 2 ulp (float within 0.51, by way of double);
-infinities give NaN, sin(-0) = -0.
+In: float or double `Value`s. Out: results within 2 ulp (sin and cos of floats within 0.51, by way
+of double); infinities give NaN, sin(-0) = -0.
 Usual arguments: x - n pi in three parts with fused multiply-adds, sign folded into the remainder,
 one odd polynomial on [-pi/2, pi/2]. Larger ones take a rare branch to `reduction.reduce_huge`.
 """
@@ -9,9 +9,11 @@ one odd polynomial on [-pi/2, pi/2]. Larger ones take a rare branch to `reductio
 from .forms import (
     HEX,
     MANTISSA_BITS,
+    SUFFIX,
     fast_two_sum,
     integer_like,
     polynomial,
+    reciprocal_estimate,
     round_with_magic,
     two_product,
     within_one,
@@ -23,6 +25,8 @@ _PI = (
 )  # fmt: skip
 _USUAL = 2.0**26
 _INVERSE_PI = HEX("0x1.45f306dc9c883p-2")
+_HALF_PI_FLOAT = (HEX("0x1.921fb4p+0"), HEX("0x1.4442dp-24"), HEX("0x1.846988p-48"))
+_SHORT = 2.0**17
 
 
 def _two_part_angle(e, x, n, parts):
@@ -81,31 +85,61 @@ def cos(e, x):
 
 
 def tan(e, x):
-    """Tangent: a polynomial on [-pi/4, pi/4], and -1/t in the odd quadrants."""
-    wide = e.fpext(x, "double")
-    n, bits = round_with_magic(e, wide, 2 * _INVERSE_PI)
-    r, low = _two_part_angle(e, wide, n, [part / 2 for part in _PI])
-    huge = e.fcmp("ogt", e.fabs(wide), e.like(wide, _USUAL))
+    """Tangent, by way of an angle in [-pi/4, pi/4]; in the odd quadrants -1 over its tangent."""
+    n, bits = round_with_magic(e, x, 2 * _INVERSE_PI)
+    if x.type == "float":
+        usual = (*_short_angle(e, x, n), bits)
+        usual = e.rare_path(_is_above(e, x, _SHORT), usual, lambda: _long_angle(e, x))
+        return _tangent_of_angle(e, *usual)
+    usual = (*_two_part_angle(e, x, n, [part / 2 for part in _PI]), bits)
 
     def exactly():
-        angle, parity = reduce_huge(e, wide, "tan")
-        return angle, e.like(wide, 0.0), parity
+        angle, parity = reduce_huge(e, x, "tan")
+        return angle, e.like(x, 0.0), parity
 
-    r, low, parity = e.rare_path(huge, (r, low, bits), exactly)
-    odd = e.icmp("ne", e.and_(parity, integer_like(e, parity, 1)), integer_like(e, parity, 0))
-    result = _tangent_of_angle(e, r, low, odd, "tan_wide" if x.type == "float" else "tan_f64")
-    result = e.select(e.fcmp("oeq", wide, e.like(wide, 0.0)), wide, result)
-    return e.fptrunc(result, x.type)
+    usual = e.rare_path(_is_above(e, x, _USUAL), usual, exactly)
+    return e.select(e.fcmp("oeq", x, e.like(x, 0.0)), x, _tangent_of_angle(e, *usual))
 
 
-def _tangent_of_angle(e, r, low, odd, name):
-    """tan(r + low), or -1/tan where `odd`; the sum's rounding error is carried to the quotient."""
+def _is_above(e, x, limit):
+    return e.fcmp("ogt", e.fabs(x), e.like(x, limit))
+
+
+def _short_angle(e, x, n):
+    """(r, low): r + low = x - n pi/2 for floats up to `_SHORT`, good to 2^-28 beside its zeros."""
+    first, second, third = (e.like(x, part) for part in _HALF_PI_FLOAT)
+    exact = e.fma(e.fneg(n), first, x)
+    p, p_low = two_product(e, n, second)
+    r = e.fsub(exact, p)
+    # the negative of the low part, which is +0 for x = -0: so r, and the result, stay -0
+    low = e.fma(n, third, e.fadd(e.fadd(e.fsub(r, exact), p), p_low))
+    return r, e.fneg(low)
+
+
+def _long_angle(e, x):
+    """(r, low, parity) of any float, by way of double."""
+    wide = e.fpext(x, "double")
+    n, bits = round_with_magic(e, wide, 2 * _INVERSE_PI)
+    r = wide
+    for part in _PI[:2]:  # no float is so near to a zero of the result that a third part counts
+        r = e.fma(n, e.like(wide, -part / 2), r)
+    huge = _is_above(e, wide, _USUAL)
+    r, parity = e.rare_path(huge, (r, bits), lambda: reduce_huge(e, wide, "tan"))
+    high = e.fptrunc(r, "float")
+    low = e.fptrunc(e.fsub(r, e.fpext(high, "double")), "float")
+    return high, low, e.trunc_int(parity, "i32")
+
+
+def _tangent_of_angle(e, r, low, parity):
+    """tan(r + low), or -1/tan if odd; the sum's rounding error is carried to the quotient."""
     z = e.fmul(r, r)
-    tail = e.fma(e.fmul(r, z), polynomial(e, z, name), low)
+    tail = e.fma(e.fmul(r, z), polynomial(e, z, f"tan_{SUFFIX[r.type]}"), low)
     t = e.fadd(r, tail)
-    inverted = e.fdiv(e.like(r, -1.0), t)
-    if name == "tan_f64":
-        t_low = e.fadd(e.fsub(r, t), tail)
-        residual = e.fma(inverted, t_low, e.fma(inverted, t, e.like(r, 1.0)))
-        inverted = e.fma(inverted, residual, inverted)
-    return e.select(odd, inverted, t)
+    t_low = e.fadd(e.fsub(r, t), tail)
+    inverse = reciprocal_estimate(e, t)
+    residual = e.fma(e.fneg(t), inverse, e.like(r, 1.0))
+    residual = e.fma(e.fneg(t_low), inverse, residual)
+    minus = e.fneg(inverse)
+    one = integer_like(e, parity, 1)
+    odd = e.icmp("ne", e.and_(parity, one), integer_like(e, parity, 0))
+    return e.select(odd, e.fma(minus, residual, minus), t)
