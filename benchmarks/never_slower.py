@@ -1,6 +1,7 @@
 """Times every function that NumPy has, too, side by side with NumPy.
 
     python benchmarks/never_slower.py [-k NAME] [--rounds 7] [--dtype float32 float64] [--size N]
+                                      [--threads 1]
 
 In: nothing. Out: a table of medians and ratios (jitney's time over NumPy's), the largest first;
 ratios above 1.2 are marked. One process; in each round the eager call, NumPy's, and the jitted one
@@ -8,12 +9,18 @@ are timed in turn, so that a drift of the machine's speed hits all of them; rati
 by round. First calls (tracing, compiling) are not counted. Arrays have 10^6 elements, or what is
 natural: `numpy_cases` holds the calls, and the functions that are left out, with reasons. For
 float64, jitney runs with 64-bit types enabled.
+
+Both libraries get one thread, or as many as `--threads` says (0: what the environment says): the
+threads of NumPy's OpenBLAS go on spinning after a call and take the cores that the other library's
+next call needs, so that on a machine with as many cores as threads two times taken in turn are not
+comparable.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import statistics
 import sys
@@ -23,11 +30,26 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import numpy as np
+_THREADS = ("JITNEY_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
-import jitney
-import jitney.numpy as jnp
-from jitney.tools.measure import seconds
+
+def _set_threads(arguments: list[str]) -> None:
+    """As `--threads` says; libraries read this when they are imported."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--threads", type=int, default=1)
+    threads = parser.parse_known_args(arguments)[0].threads
+    if threads:
+        os.environ.update({name: str(threads) for name in _THREADS})
+
+
+if __name__ == "__main__":
+    _set_threads(sys.argv[1:])
+
+import numpy as np  # noqa: E402
+
+import jitney  # noqa: E402
+import jitney.numpy as jnp  # noqa: E402
+from jitney.tools.measure import seconds  # noqa: E402
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -83,6 +105,8 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--dtype", nargs="+", default=["float32", "float64"],
                         choices=("float32", "float64"))
+    parser.add_argument("--threads", type=int, default=1,
+                        help="threads of both libraries (0: as the environment says)")
     parser.add_argument("--size", type=int, default=1_000_000, help="elements of the arrays")
     parser.add_argument("--json", type=Path, help="write the rows to this file, too")
     parser.add_argument("--no-jit", action="store_true", help="without the jitted calls")

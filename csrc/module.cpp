@@ -14,6 +14,7 @@
 #include "program.h"
 #include "pytree.h"
 #include "routines/routines.h"
+#include "run_routine.h"
 #include "test_kernels.h"
 
 namespace {
@@ -25,6 +26,7 @@ const RegisterFn kComponents[] = {
     jitney::register_allocator, jitney::register_aval,
     jitney::register_array,    jitney::register_context,   jitney::register_pytree,
     jitney::register_pool,     jitney::register_loader,    jitney::register_routines,
+    jitney::register_run_routine,
     jitney::register_program,  jitney::register_dispatch,  jitney::register_test_kernels,
 };
 

@@ -74,6 +74,9 @@ int register_routines(PyObject* module) {
     add_scatter_routines();
     add_count_routines();
     add_lapack_routines();
+    add_bit_routines();
+    add_position_routines();
+    add_inner_routines();
     add_fft_routines();
   }
   if (PyModule_AddFunctions(module, lapack_functions()) < 0) return -1;

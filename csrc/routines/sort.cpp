@@ -19,9 +19,17 @@ namespace {
 JITNEY_BEGIN_TARGET_AVX512
 namespace avx512 {
 #include "vector_sort_kernels.h"
+namespace narrow {
+constexpr int kVectorBytes = 64;
+#include "narrow_sort_kernels.h"
+}  // namespace narrow
 }  // namespace avx512
 JITNEY_END_TARGET
 #endif
+namespace narrow {
+constexpr int kVectorBytes = 16;
+#include "narrow_sort_kernels.h"
+}  // namespace narrow
 
 int64_t round_up_64(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
@@ -188,6 +196,19 @@ void argsort_row(const UInt<T>* in, const I* perm, I* out, char* work, int64_t n
         });
 }
 
+// Rows of two to eight elements: one a lane.
+template <class T, class I>
+void argsort_narrow(const UInt<T>* in, I* out, int64_t n, int64_t rows, bool descending) {
+  using Key = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+#if defined(__x86_64__)
+  static const bool wide = cpu_level() == 2;
+  if (wide)
+    return avx512::narrow::NarrowRows<Key, UInt<T>, I>::run(in, out, n, rows, avx512::narrow::loose_keys<T, Key>,
+                                                            descending);
+#endif
+  narrow::NarrowRows<Key, UInt<T>, I>::run(in, out, n, rows, narrow::loose_keys<T, Key>, descending);
+}
+
 // argsort: ptrs [in, out, work]; argsort_by: ptrs [in, perm, out, work]; params [n, descending, rows_per_piece,
 // index_bytes]
 template <class T, bool kBy>
@@ -204,6 +225,8 @@ struct ArgsortOf {
     const auto* in = static_cast<const UInt<T>*>(ptrs[0]);
     const I* perm = kBy ? static_cast<const I*>(ptrs[1]) : nullptr;
     I* out = static_cast<I*>(ptrs[kBy ? 2 : 1]);
+    if (!kBy && n > 1 && n <= narrow::kMostNarrow)
+      return argsort_narrow<T, I>(in + lo * n, out + lo * n, n, hi - lo, params[1] != 0);
     char* work = scratch_of_piece(ptrs[kBy ? 3 : 2], lo, params[2], 2 * n * kElement);
     for (int64_t r = lo; r < hi; ++r)
       argsort_row<T, P, I>(in + r * n, perm ? perm + r * n : nullptr, out + r * n, work, n, params[1] != 0);

@@ -23,6 +23,7 @@ from .fuse import (  # noqa: F401  (they register step makers)
     lapack,
     loops,
     routines,
+    searches,
 )
 from .fuse.buffers import CopyStep, KernelStep, NativeStep, PythonStep
 from .fuse.order_items import order_items

@@ -441,3 +441,173 @@ def test_deleting_many(axis):
     x = numbers((90, 90), "float32")
     where = RNG.integers(-90, 90, 40)
     np.testing.assert_array_equal(jnp.delete(x, where, axis), np.delete(x, where, axis))
+
+
+# --- routines that eager calls use: masks, counts, bits -------------------------------------------
+
+
+def dtypes_of_all_sizes():
+    return ["bool", "int8", "float16", "bfloat16", "int32", "float32", "float64", "complex64",
+            "complex128"]
+
+
+@pytest.mark.parametrize("shape", [(0,), (1,), (70,), (40_000,), (30, 7), (3, 0), (4, 5, 6)])
+@pytest.mark.parametrize("dtype", dtypes_of_all_sizes())
+def test_positions_of_masks(dtype, shape):
+    x = jnp.asarray(RNG.integers(0, 3, shape) % 2).astype(dtype)
+    if x.size > 2 and "float" in dtype:
+        x = x.at[(0,) * len(shape)].set(jnp.nan).at[(-1,) * len(shape)].set(-0.0)
+    known = np.asarray(x)
+    for wide in (False, True):
+        with jitney.enable_x64(wide):
+            for got, want in zip(jnp.nonzero(x), np.nonzero(known), strict=True):
+                assert got.dtype == (np.int64 if wide else np.int32)
+                np.testing.assert_array_equal(got, want)
+            np.testing.assert_array_equal(jnp.flatnonzero(x), np.flatnonzero(known))
+            np.testing.assert_array_equal(jnp.argwhere(x), np.argwhere(known))
+
+
+@pytest.mark.parametrize("shape", [(0,), (1,), (70,), (40_000,), (30, 7), (3, 0), (4, 5, 6)])
+@pytest.mark.parametrize("dtype", dtypes_of_all_sizes())
+def test_choosing_and_placing(dtype, shape):
+    x = jnp.asarray(RNG.integers(-3, 3, shape)).astype(dtype)
+    known, mask = np.asarray(x), RNG.random(shape) < 0.4
+    np.testing.assert_array_equal(jnp.extract(mask, x), np.extract(mask, known))
+    if shape[0]:
+        rows = RNG.random(shape[0]) < 0.5
+        np.testing.assert_array_equal(jnp.compress(rows, x, axis=0), known[rows])
+    for count in (1, 3, 100_000):
+        values = jnp.asarray(RNG.integers(-9, 9, count)).astype(dtype)
+        want = known.copy()
+        if known.size:
+            np.place(want, mask, np.asarray(values))
+        np.testing.assert_array_equal(jnp.place(x, mask, values, inplace=False), want)
+        np.testing.assert_array_equal(jitney.jit(
+            lambda *a: jnp.place(*a, inplace=False))(x, mask, values), want)
+    counts = RNG.integers(0, 4, shape[0])
+    np.testing.assert_array_equal(jnp.repeat(x, counts, axis=0), np.repeat(known, counts, axis=0))
+
+
+def test_repeating_refuses_negative_counts():
+    with pytest.raises(ValueError):
+        jnp.repeat(jnp.arange(3), np.array([1, -1, 2]))
+    assert jnp.repeat(jnp.arange(3), np.array([0, 0, 0])).shape == (0,)
+    np.testing.assert_array_equal(jnp.repeat(jnp.arange(1), np.array([2, 3])), [0] * 5)
+
+
+@pytest.mark.parametrize("order", ["big", "little"])
+@pytest.mark.parametrize("shape", [(0,), (5,), (70_000,), (30, 70), (70, 3), (2, 17, 9), (3, 0)])
+def test_packed_bits(shape, order):
+    for dtype in ("bool", "uint8", "int8", "int32"):
+        x = RNG.integers(0, 3, shape).astype(dtype)
+        for axis in (None, *range(-len(shape), len(shape))):
+            got = both_ways(jnp.packbits, x, axis=axis, bitorder=order)
+            assert got.dtype == np.uint8
+            np.testing.assert_array_equal(got, np.packbits(x, axis, order))
+    x = RNG.integers(0, 256, shape).astype(np.uint8)
+    for axis in (None, *range(len(shape))):
+        for count in (None, 0, 3, 21, -2):
+            if count == -2 and not (x.size if axis is None else shape[axis]):
+                continue
+            got = both_ways(jnp.unpackbits, x, axis=axis, count=count, bitorder=order)
+            np.testing.assert_array_equal(got, np.unpackbits(x, axis, count, order))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8"])
+@pytest.mark.parametrize("shape", [(64,), (100_000,), (70, 300), (300, 70), (3, 65, 7)])
+def test_first_extremes_of_bytes(shape, dtype):
+    for x in (RNG.integers(0, 2, shape), np.zeros(shape), np.ones(shape), RNG.random(shape) < 0.01):
+        x = x.astype(dtype)
+        for axis in (None, *range(len(shape))):
+            for name in ("argmax", "argmin"):
+                got = both_ways(getattr(jnp, name), x, axis=axis)
+                np.testing.assert_array_equal(got, getattr(np, name)(x, axis))
+    check_all_stages(lambda x: jnp.argmax(x, 0), x)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("shape", [(7,), (3, 5), (40_000,), (2, 40_000), (300, 70), (70, 3, 40)])
+def test_extremes_without_nan(shape, dtype):
+    x = np.where(RNG.random(shape) < 0.3, np.nan, RNG.integers(-9, 9, shape))
+    x[0] = -np.inf
+    x[-1] = np.nan
+    a = jnp.asarray(x).astype(dtype)
+    for name, worst in (("nanmax", -np.inf), ("nanmin", np.inf)):
+        filled = np.where(np.isnan(x), worst, x)
+        reduce = getattr(np, name[3:])
+        for axis in (None, *range(len(shape))):
+            for keep in (False, True):
+                want = reduce(filled, axis, keepdims=keep)
+                got = both_ways(getattr(jnp, name), a, axis=axis, initial=worst, keepdims=keep)
+                np.testing.assert_array_equal(np.asarray(got.astype("float64")), want)
+                want = np.where(np.isnan(x).all(axis, keepdims=keep), np.nan, want)
+                got = both_ways(getattr(jnp, name), a, axis=axis, keepdims=keep)
+                np.testing.assert_array_equal(np.asarray(got.astype("float64")), want)
+    check_all_stages(jnp.nanmax, a)
+
+
+def test_extremes_without_nan_read_once():
+    text = jitney.jit(jnp.nanmax).lower(np.ones(1000, np.float32)).compile().as_text()
+    assert "fmax" in text and "and" not in text.replace("fused_", ""), text
+
+
+@pytest.mark.parametrize("x64", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int32", "uint8"])
+def test_histograms_count_as_the_search_does(dtype, x64):
+    with jitney.enable_x64(x64):
+        x = np.concatenate([RNG.normal(size=3000) * 9, np.arange(-20, 21)]).astype(dtype)
+        for bins, ends in ((10, None), (64, (-3, 3)), (7, (2.5, 2.5)), (1000, (0, 20))):
+            counts, edges = jnp.histogram(x, bins, range=ends)
+            values = jnp.asarray(x).astype(edges.dtype)
+            e, v = np.asarray(edges, np.float64), np.asarray(values, np.float64)
+            np.testing.assert_array_equal(counts, np.histogram(v, e)[0])
+            jitted = jitney.jit(jnp.histogram, static_argnums=(1, 2))(x, bins, ends)
+            again = np.histogram(v, np.asarray(jitted[1], np.float64))[0]
+            np.testing.assert_array_equal(jitted[0], again)
+
+
+def test_searches_are_one_routine():
+    x = RNG.normal(size=1000).astype(np.float32)
+    for function in (lambda a, v: jnp.searchsorted(a, v), lambda a, v: jnp.digitize(v, a),
+                     lambda a, v: jnp.searchsorted(a, v, side="right")):
+        text = jitney.jit(function).lower(np.sort(x), x).compile().as_text()
+        assert "searchsorted_f32" in text
+    check_all_stages(lambda a, v: jnp.searchsorted(a, v, side="right"), np.sort(x), x[:50])
+    found = jitney.vmap(lambda a: jnp.searchsorted(a, x[:9]))(np.sort(x.reshape(4, 250)))
+    np.testing.assert_array_equal(found, [np.searchsorted(a, x[:9]) for a in
+                                          np.sort(x.reshape(4, 250))])
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int32", "int64", "bool", "int8"])
+def test_counts(dtype):
+    for n in (0, 9, 200_000):
+        x = RNG.integers(0, 2 if dtype == "bool" else 100, n).astype(dtype)
+        known = np.asarray(x).astype(int)
+        np.testing.assert_array_equal(jnp.bincount(x, minlength=7), np.bincount(known, minlength=7))
+        for length in (1, 50, 200):
+            got = jitney.jit(jnp.bincount, static_argnames="length")(x, length=length)
+            np.testing.assert_array_equal(got, np.bincount(known[known < length],
+                                                           minlength=length))
+    check_all_stages(lambda x: jnp.bincount(x, length=5), x[:300])
+
+
+@pytest.mark.parametrize("n, m, k", [(0, None, 0), (5, None, 0), (5, 3, -1), (3, 9, 2), (4, 0, 0),
+                                     (300, 400, 7), (6, 6, -9), (6, 6, 9)])
+def test_triangles(n, m, k):
+    for name in ("tril_indices", "triu_indices"):
+        for got, want in zip(getattr(jnp, name)(n, k, m), getattr(np, name)(n, k, m), strict=True):
+            assert got.dtype == np.int64
+            np.testing.assert_array_equal(got, want)
+    assert [i.shape for i in jnp.tril_indices(-1)] == [(0,), (0,)]
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("axis", [0, 1, -2])
+def test_transforms_of_columns(dtype, axis):
+    x = (RNG.normal(size=(24, 18, 7)) + 1j * RNG.normal(size=(24, 18, 7))).astype(dtype)
+    tolerance = 1e-4 if dtype == "complex64" else 1e-11
+    for name in ("fft", "ifft"):
+        got = both_ways(getattr(jnp.fft, name), x, axis=axis)
+        np.testing.assert_allclose(got, getattr(np.fft, name)(x, axis=axis), rtol=tolerance,
+                                   atol=tolerance)
+    check_all_stages(lambda x: jnp.fft.fft(x, axis=axis), x[:5, :4], rtol=1e-4, atol=1e-4)

@@ -95,10 +95,18 @@ def _float(e, op, code, args):
         return e.fma(args[0], args[1], e.fneg(args[2]))
     if op == "fnma":
         return e.fma(e.fneg(args[0]), args[1], args[2])
+    if op in ("fmax", "fmin"):
+        return _of_numbers(e, op, *args)
     simple = _FLOAT_SIMPLE.get(op)
     if simple is not None:
         return getattr(e, simple)(*args)
     return vector_math.evaluate(e, _MATH_NAME.get(op, op), *args)
+
+
+def _of_numbers(e, op, a, b):
+    """The greater (less) of two; NaN only if both are."""
+    best = (e.fast_max if op == "fmax" else e.fast_min)(b, a)  # a, if either is NaN
+    return e.select(e.fcmp("uno", a, a), b, best)
 
 
 def _integer(e, op, code, args):
@@ -319,7 +327,7 @@ def identity_of(kind: str, code: str):
     if kind in ("and", "all"):
         return 1 if code == "b1" else -1
     if is_float:
-        return float("-inf") if kind in ("max", "argmax") else float("inf")
+        return float("-inf") if kind in ("max", "argmax", "fmax") else float("inf")
     if code == "b1":
         return 0 if kind in ("max", "argmax") else 1
     bits = 8 * DTYPE_OF_CODE[code].itemsize
@@ -329,4 +337,4 @@ def identity_of(kind: str, code: str):
 
 
 COMBINE = {"sum": "add", "prod": "mul", "max": "max", "min": "min", "and": "and", "or": "or"}
-COMBINE.update({"xor": "xor", "any": "or", "all": "and"})
+COMBINE.update({"xor": "xor", "any": "or", "all": "and", "fmax": "fmax", "fmin": "fmin"})

@@ -4,7 +4,8 @@ Every fold has a fixed order (copies first to last, then lanes by halves), so a 
 the kernel and the size, never on the number of threads. Half precision accumulates in float32.
 argmax and argmin carry a pair (value, position); the smaller position wins ties, NaN wins values.
 max and min of floats carry (value, whether a NaN was met): one max instruction and one comparison
-an element, where a NaN-propagating maximum takes five. Which zero they give for {0, -0} is open.
+an element, where a NaN-propagating maximum takes five. fmax and fmin leave NaN out, and carry
+whether a number was met. Which zero they give for {0, -0} is open.
 """
 
 from ..ir.types import kind_of
@@ -22,16 +23,21 @@ def _tracks_nan(reduction) -> bool:
     return reduction.kind in ("max", "min") and kind_of(accumulator_code(reduction)) == "f"
 
 
+def _has_flag(reduction) -> bool:
+    """Whether an accumulator is a value and whether a NaN (fmax, fmin: a number) was met."""
+    return _tracks_nan(reduction) or reduction.kind in ("fmax", "fmin")
+
+
 def width(reduction) -> int:
     """How many values an accumulator has."""
-    return 2 if reduction.index is not None or _tracks_nan(reduction) else 1
+    return 2 if reduction.index is not None or _has_flag(reduction) else 1
 
 
 def start(e, reduction, lanes):
     """The values an accumulator begins with."""
     code = accumulator_code(reduction)
     value = _per_copy(e, e.constant(llvm_type(code), identity_of(reduction.kind, code), lanes))
-    if _tracks_nan(reduction):
+    if _has_flag(reduction):
         return [value, _per_copy(e, e.constant("i1", 0, lanes))]
     if reduction.index is None:
         return [value]
@@ -52,9 +58,10 @@ def combine(e, reduction, accumulator, element, position, mask):
     """The accumulator after one more element (per lane), unchanged where mask is false."""
     code = accumulator_code(reduction)
     element = widen(e, element, reduction.expr.dtype)
-    if _tracks_nan(reduction):
-        met_nan = e.fcmp("uno", element, element)
-        result = _extreme(e, reduction.kind, accumulator, [element, met_nan])
+    if _has_flag(reduction):
+        met = [element, e.fcmp("uno" if _tracks_nan(reduction) else "ord", element, element)]
+        pair = (accumulator, met) if _tracks_nan(reduction) else (met, accumulator)
+        result = _extreme(e, reduction.kind, *pair)
     elif reduction.index is not None:
         result = _better(e, reduction.kind, code, accumulator, [element, position], first=True)
     else:
@@ -71,8 +78,8 @@ def _apply(e, kind, code, a, b):
 
 
 def _extreme(e, kind, a, b):
-    """(value, met a NaN) of two; the values are compared as if there were no NaN."""
-    pick = e.fast_max if kind == "max" else e.fast_min
+    """(value, flag) of two: of the values the second if either is NaN."""
+    pick = e.fast_max if kind in ("max", "fmax") else e.fast_min
     return [pick(a[0], b[0]), e.binary("or", a[1], b[1])]
 
 
@@ -120,7 +127,7 @@ def fold_copies(e, reduction, accumulator):
 
 
 def _merge(e, reduction, code, a, b):
-    if _tracks_nan(reduction):
+    if _has_flag(reduction):
         return _extreme(e, reduction.kind, a, b)
     if reduction.index is not None:
         return _better(e, reduction.kind, code, a, b)
@@ -167,6 +174,9 @@ def finish(e, reduction, accumulator):
     if _tracks_nan(reduction):
         value, met_nan = accumulator
         accumulator = [e.select(met_nan, e.like(value, float("nan")), value)]
+    elif _has_flag(reduction):
+        value, met_number = accumulator
+        accumulator = [e.select(met_number, value, e.like(value, float("nan")))]
     if reduction.expr.dtype in ("f16", "bf16"):
         return narrow(e, accumulator[0], reduction.dtype)
     return accumulator[0]

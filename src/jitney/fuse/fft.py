@@ -13,10 +13,10 @@ from .routines import CALLS, _native, _results, _scratch, stored_view
 
 PARALLEL_NS = 40000.0  # less is not worth a second thread
 PIECES = 16
-BLOCK_BYTES = 128  # columns of a piece: two lines of the cache are read whole
+BLOCK_BYTES = 256  # columns of a piece: four lines of the cache are read whole
 LONG = 1 << 15  # complex transforms from here on are split in two parts
 _REAL = ("rfft", "irfft", "fft_real")
-JOIN = 4096  # elements of a piece of rfft_join (kJoin in csrc/routines/fft.cpp)
+JOIN = 4096  # elements of a piece of rfft_join (kJoin in csrc/routines/fft_kernels.h)
 
 
 def _cost(name: str, n: int) -> float:

@@ -11,6 +11,7 @@ from ..ir.types import DTYPE_OF_CODE
 from .fft import interpret_fft
 from .graph import Graph, literal_value
 from .linalg import interpret_lapack
+from .searches import SEARCHES
 
 RULES: dict = {}
 
@@ -299,5 +300,5 @@ def _branch(node, index, *args):
 CALLS = {
     "loop": _loop, "branch": _branch, "sort": _sort, "argsort": _argsort, "scatter": _scatter,
     "top_k": _top_k, "partition": _partition, "argpartition": _argsort,
-    "lapack": interpret_lapack, "fft": interpret_fft,
+    "lapack": interpret_lapack, "fft": interpret_fft, **SEARCHES,
 }  # fmt: skip

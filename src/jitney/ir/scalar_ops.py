@@ -124,6 +124,7 @@ def _logistic(x):
 
 _RULES = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": _div, "rem": _rem,
+    "fmax": np.fmax, "fmin": np.fmin,
     "max": np.maximum, "min": np.minimum, "and": np.bitwise_and, "or": np.bitwise_or,
     "xor": np.bitwise_xor, "not": _not, "neg": np.negative, "abs": np.abs, "sign": np.sign,
     "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater,
@@ -147,7 +148,8 @@ _RULES = {
 
 REDUCERS = {
     "sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum,
-    "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
+    "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "fmax": np.fmax,
+    "fmin": np.fmin,
 }  # fmt: skip
 
 
@@ -158,6 +160,8 @@ def identity(kind: str, code: str):
         return dtype.type(0)
     if kind == "prod":
         return dtype.type(1)
+    if kind in ("fmax", "fmin"):
+        return dtype.type(math.nan)
     if kind == "and":
         return np.array(-1).astype(dtype)[()] if code != "b1" else np.True_
     if kind_of(code) == "f":

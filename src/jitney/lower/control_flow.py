@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from ..graph.graph import Graph, GraphBuilder
 from ..ir.types import is_complex, is_small, part_code, physical_type
+from .halving import halving_search
 from .inline import lower_jaxpr
 from .rules import Context, LoweringError, Pair, lower_rule
 
@@ -141,6 +142,9 @@ def _loop(ctx, consts, init, bodies):
 @lower_rule("scan")
 def lower_scan(ctx, eqn, *values):
     p = eqn.params
+    search = halving_search(ctx, eqn, values)
+    if search is not None:
+        return search
     closed, length, reverse = p["jaxpr"], p["length"], p["reverse"]
     hoisted = _hoisted(ctx, closed)
     consts = list(values[: p["num_consts"]])

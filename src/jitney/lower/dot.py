@@ -2,9 +2,10 @@
 
 import math
 
-from ..ir.types import is_complex, kind_of, part_code
-from .rules import Pair, lower_rule
+from ..ir.types import bits_of, is_complex, kind_of, part_code
+from .rules import Pair, lower_rule, stored_whole
 
+INNER_FROM = 1000  # complex numbers: shorter sums fuse with what is around them
 SHORT_SUM = 4  # products summed over at most this many terms are not worth a matrix kernel
 
 
@@ -29,9 +30,31 @@ def lower_dot_general(ctx, eqn, a, b):
         return dot(a, b)
     a, b = _as_pair(g, a), _as_pair(g, b)
     if math.prod(aval.shape) == 1:
-        return _inner(g, a, b, contract, aval.shape, code)
+        whole = _inner_of_stored(g, a, b, contract, aval.shape, code)
+        return whole or _inner(g, a, b, contract, aval.shape, code)
     re = g.sub(dot(a.re, b.re), dot(a.im, b.im))
     return Pair(re, g.add(dot(a.re, b.im), dot(a.im, b.re)))
+
+
+def _inner_of_stored(g, a, b, contract, out, code):
+    """One number, of vectors that lie in memory as they are (or are to be conjugated): a routine
+    reads each once. None for others."""
+    (x, first), (y, second) = _stored(a), _stored(b)
+    in_order = all(list(axes) == sorted(axes) for axes in contract)
+    same = x is not None and y is not None and x.dtype == y.dtype == code
+    if not same or not in_order or x.size != y.size or x.size < 2 * INNER_FROM:
+        return None
+    attrs = (f"c{2 * bits_of(code)}", int(first), int(second))
+    (found,) = g.call("inner", (x, y), [((2,), code)], attrs)
+    return Pair(*[g.reshape(g.slice(found, (i,), (i + 1,)), out) for i in range(2)])
+
+
+def _stored(pair):
+    """(the array that a pair or its conjugate is in memory, whether it is the conjugate)."""
+    node = stored_whole(pair)
+    if node is None and pair.im.op == "neg":
+        return stored_whole(Pair(pair.re, pair.im.args[0])), True
+    return node, False
 
 
 def _inner(g, a, b, contract, out, code):

@@ -6,6 +6,7 @@ Complex operands go to `complex_math.py`.
 from ..graph.graph import literal_value
 from ..ir.types import bits_of, code_of, is_complex, is_small, kind_of, part_code
 from . import complex_math
+from .reduce import extreme_of_numbers
 from .rules import LoweringError, Pair, lower_rule
 from .small_types import clipped
 
@@ -201,7 +202,8 @@ def lower_select_n(ctx, eqn, which, *cases):
 
     def choose(picked):
         if which.dtype == "b1":
-            return g.select(which, picked[1], picked[0])
+            extreme = extreme_of_numbers(g, which, picked[1], picked[0])
+            return extreme or g.select(which, picked[1], picked[0])
         result = picked[-1]
         for i in range(len(picked) - 2, -1, -1):
             wanted = g.compare("le", which, g.full(i, shape, which.dtype))

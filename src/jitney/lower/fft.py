@@ -11,7 +11,7 @@ import numpy as np
 from ..core.avals import ShapedArray
 from ..graph.graph import is_literal
 from ..ir.types import physical_type
-from .rules import Pair, lower_rule
+from .rules import Pair, lower_rule, stored_whole
 
 _NAMES = {"float32": "f32", "float64": "f64", "complex64": "c64", "complex128": "c128"}
 _WHOLE = {"float32": "complex64", "float64": "complex128"}
@@ -26,6 +26,10 @@ def lower_fft(ctx, eqn, x):
     if out.size == 0:
         return ctx.literal(0, out)
     forward = kind in ("FFT", "RFFT")
+    if kind in ("FFT", "IFFT") and len(lengths) == 1:
+        turned = _along_turned(ctx, x, out, forward)
+        if turned is not None:
+            return turned
     is_real = kind == "FFT" and isinstance(x, Pair) and is_literal(x.im, 0)
     node, first = x.re if is_real else ctx.physical(x), len(out.shape) - len(lengths)
     others = range(len(out.shape) - 1, first - 1, -1)       # the axes of complex transforms
@@ -46,6 +50,20 @@ def lower_fft(ctx, eqn, x):
 def _parts_of(aval):
     """The type of the parts of a complex array."""
     return ShapedArray(aval.shape, np.empty(0, aval.dtype).real.dtype)
+
+
+def _along_turned(ctx, x, aval, forward):
+    """The transform of a stored array whose axes were exchanged (columns, say): along its own axis,
+    where it lies. None for others."""
+    if not isinstance(x, Pair) or {part.op for part in x} != {"transpose"}:
+        return None
+    order, before = x.re.attrs[0], Pair(*[part.args[0] for part in x])
+    stored = stored_whole(before)
+    if x.im.attrs[0] != order or stored is None:
+        return None
+    own = ShapedArray(before.shape, aval.dtype)
+    found = ctx.logical(_along(ctx, own, order[-1], forward, stored), own)
+    return ctx.each(found, lambda part: ctx.g.transpose(part, order))
 
 
 def _along(ctx, aval, axis, forward, node):

@@ -2,6 +2,7 @@
 
 import math
 
+from ..graph.graph import is_literal
 from ..ir.strides import contiguous_strides
 from ..ir.types import DTYPE_OF_CODE, kind_of
 from .rules import LoweringError, Pair, lower_rule
@@ -94,6 +95,8 @@ def _scatter(g, params, kind, x, indices, updates):
         kind, updates = "add", g.neg(updates)
     d = params["dimension_numbers"]
     mode = _mode_name(params["mode"])
+    if kind == "add" and x.dtype in _COUNTED and is_literal(x, 0) and is_literal(updates, 1):
+        return _count(g, d, mode, x, indices, updates)
     if x.dtype == "b1":
         kind = {"add": "max", "mul": "min"}.get(kind, kind)
     if is_single_window(d, updates) and (x.dtype != "b1" or kind == "set"):
@@ -103,6 +106,19 @@ def _scatter(g, params, kind, x, indices, updates):
         small = [g.convert(n, "u8") for n in (x, updates)]
         return g.convert(_call(g, kind, small[0], offsets, small[1], window), "b1")
     return _call(g, kind, x, offsets, updates, window)
+
+
+# what a count is converted to; sums of ones in fewer bits would have stopped growing, or do not
+_COUNTED = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f32", "f64")
+
+
+def _count(g, d, mode, x, indices, updates):
+    """Ones added to zeros: how often each element is meant, as whole numbers."""
+    window, offsets, updates = _offsets(g, d, mode, x, indices, updates)
+    if window != 1 or updates.shape[0] >= 2**31:
+        return _call(g, "add", x, offsets, updates, window)
+    (found,) = g.call("count", (offsets,), [((x.size,), "i32")])
+    return g.reshape(g.convert(found, x.dtype), x.shape)
 
 
 def _call(g, kind, x, offsets, updates, window):

@@ -6,6 +6,7 @@ from ..core import interpret
 from ..core.jaxpr import ClosedJaxpr, DebugInfo
 from ..core.staging import trace_flat
 from ..graph.diagonal import sum_on_diagonal
+from ..graph.graph import is_literal
 from ..ir.types import code_of, kind_of
 from ..lax.nary import broadcast_to
 from ..lax.tree_reduce import reduce_pairs
@@ -38,6 +39,26 @@ def _register(name, kind):
 
 for _name, _kind in _KINDS.items():
     _register(_name, _kind)
+
+
+def extreme_of_numbers(g, only_nan, nan, extreme):
+    """The reduction fmax or fmin, if select(only_nan, nan, extreme) is one written out; else None:
+    the extreme of x with the worst value for every NaN, and NaN where all of x is. One pass over x
+    instead of two."""
+    shape = extreme.shape
+    if only_nan.op == extreme.op == "reshape":
+        only_nan, extreme = only_nan.args[0], extreme.args[0]
+    if only_nan.op != "reduce" or extreme.op != "reduce" or not is_literal(nan, math.nan):
+        return None
+    (all_of, axes), (kind, own) = only_nan.attrs, extreme.attrs
+    is_nan, filled = only_nan.args[0], extreme.args[0]
+    if (all_of, axes) != ("and", own) or kind not in ("max", "min") or filled.op != "select":
+        return None
+    unequal, worst, x = filled.args
+    found = is_nan is unequal and is_nan.op == "ne" and is_nan.args[0] is is_nan.args[1] is x
+    if not found or not is_literal(worst, -math.inf if kind == "max" else math.inf):
+        return None
+    return g.reshape(g.reduce(f"f{kind}", x, axes), shape)
 
 
 def _sum(g, x, axes):
@@ -84,14 +105,28 @@ def _take(g, x, axis, low, high):
     return Pair(g.slice(x.re, lows, highs), g.slice(x.im, lows, highs))
 
 
+SEARCHED_FROM = 64  # elements of an axis: a shorter one is better fused with what makes them
+
+
 @lower_rule("argmax", "argmin")
 def lower_argreduce(ctx, eqn, x):
     (axis,) = eqn.params["axes"]
-    if kind_of(x.dtype) == "b":
-        x = ctx.g.convert(x, "i32")
     code = code_of(eqn.outvars[0].aval.dtype)
     wide = code if code in ("i32", "i64") else "i32"
+    greatest = eqn.primitive.name == "argmax"
+    if x.dtype in ("b1", "i8", "u8") and x.shape[axis] >= SEARCHED_FROM:
+        return ctx.g.convert(_first_extreme(ctx.g, x, axis, greatest, wide), code)
+    if kind_of(x.dtype) == "b":
+        x = ctx.g.convert(x, "i32")
     return ctx.g.convert(ctx.g.argreduce(eqn.primitive.name, x, axis, wide), code)
+
+
+def _first_extreme(g, x, axis, greatest, code):
+    """One byte an element: a routine compares whole vectors of them, and stops at a True."""
+    shape = x.shape[:axis] + x.shape[axis + 1 :]
+    inner = math.prod(x.shape[axis + 1 :])
+    attrs = (x.shape[axis], inner, int(greatest))
+    return g.call("first_extreme", (x,), [(shape, code)], attrs)[0]
 
 
 @lower_rule("reduce")

@@ -113,7 +113,7 @@ class Context:
             return small_types.encode(self.g, value, aval.dtype) if stored is None else stored
         if not isinstance(value, Pair):
             return value
-        stored = _stored_whole(value)
+        stored = stored_whole(value)
         if stored is not None:
             return stored
         last = value.shape + (1,)
@@ -133,7 +133,7 @@ class Context:
         return self.g.broadcast(value, shape, range(len(value.shape)))
 
 
-def _stored_whole(pair):
+def stored_whole(pair):
     """The stored array that a pair is, when it comes straight from `split_pair`."""
     slices = [p.args[0] if p.op == "reshape" else p for p in pair]
     if any(s.op != "slice" for s in slices) or slices[0].args[0] is not slices[1].args[0]:

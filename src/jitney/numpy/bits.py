@@ -6,11 +6,13 @@ Invariant: missing bits of the last byte are zeros.
 
 from __future__ import annotations
 
+import operator
+
 import numpy as np
 
 from jitney import lax
-from jitney.numpy import reductions
-from jitney.numpy.jitted import traced_call
+from jitney.numpy import native_routines, reductions
+from jitney.numpy.jitted import known_as, traced_call
 from jitney.numpy.manipulation import moveaxis, ravel
 from jitney.numpy.promotion import array_arguments, canonical_axis, dtype_of, shape_of
 from jitney.numpy.ufuncs import is_integral, truth
@@ -21,13 +23,24 @@ def _check_order(bitorder: str) -> None:
         raise ValueError("'order' must be either 'little' or 'big'")
 
 
-@traced_call(static_argnames=("axis", "bitorder"))
 def packbits(a, axis=None, bitorder="big"):
     """Bits along an axis as bytes."""
     a = array_arguments("packbits", a)
+    _check_order(bitorder)
+    if native_routines.can_run(a) and is_integral(dtype_of(a)):
+        a = a if dtype_of(a).itemsize == 1 else truth(a)
+        bits = ravel(a) if axis is None else a
+        along = canonical_axis(0 if axis is None else axis, len(shape_of(bits)))
+        return native_routines.packed_bits(bits, along, bitorder == "big")
+    return _packbits(a, axis, bitorder)
+
+
+@traced_call(static_argnums=(1, 2))
+@known_as("packbits")
+def _packbits(a, axis, bitorder):
+    a = array_arguments("packbits", a)
     if not is_integral(dtype_of(a)):
         raise TypeError("Expected an input array of integer or boolean data type")
-    _check_order(bitorder)
     bits = lax.convert_element_type(truth(a), np.uint8)
     if axis is None:
         bits, axis = ravel(bits), 0
@@ -47,13 +60,26 @@ def packbits(a, axis=None, bitorder="big"):
     return moveaxis(lax.convert_element_type(packed, np.uint8), -1, axis)
 
 
-@traced_call(static_argnames=("axis", "count", "bitorder"))
 def unpackbits(a, axis=None, count=None, bitorder="big"):
     """The bits of bytes along an axis."""
     a = array_arguments("unpackbits", a)
+    _check_order(bitorder)
+    if native_routines.can_run(a) and dtype_of(a) == np.uint8:
+        a = ravel(a) if axis is None else a
+        along = canonical_axis(0 if axis is None else axis, len(shape_of(a)))
+        length = 8 * shape_of(a)[along]
+        if count is not None:
+            length = max(operator.index(count) + (length if count < 0 else 0), 0)
+        return native_routines.unpacked_bits(a, along, bitorder == "big", length)
+    return _unpackbits(a, axis, count, bitorder)
+
+
+@traced_call(static_argnums=(1, 2, 3))
+@known_as("unpackbits")
+def _unpackbits(a, axis, count, bitorder):
+    a = array_arguments("unpackbits", a)
     if dtype_of(a) != np.uint8:
         raise TypeError("Expected an input array of unsigned byte data type")
-    _check_order(bitorder)
     masks = lax.shift_left(np.uint8(1), lax.iota(np.uint8, 8))
     if bitorder == "big":
         masks = lax.rev(masks, (0,))

@@ -13,6 +13,7 @@ import numpy as np
 
 from jitney import lax
 from jitney.base import dtypes
+from jitney.numpy import native_routines
 from jitney.numpy.creation import from_numpy
 from jitney.numpy.jitted import one_program, traced_call
 from jitney.numpy.manipulation import moveaxis, ravel
@@ -55,8 +56,7 @@ def _diag(v, k):
 
 def diag(v, k=0):
     """A matrix with the given diagonal, or the diagonal of a matrix."""
-    v = array_arguments("diag", v)
-    return _diag(v, operator.index(k))
+    return _diag(array_arguments("diag", v), k if type(k) is int else operator.index(k))
 
 
 def diagflat(v, k=0):
@@ -93,7 +93,7 @@ def diag_indices(n, ndim=2):
         raise ValueError(f"n argument to diag_indices must be nonnegative, got {n}")
     if ndim < 0:
         raise ValueError(f"ndim argument to diag_indices must be nonnegative, got {ndim}")
-    return (_index(np.arange(n, dtype=dtypes.canonicalize_dtype(np.int64))),) * ndim
+    return (lax.iota(dtypes.canonicalize_dtype(np.int64), n),) * ndim
 
 
 def diag_indices_from(arr):
@@ -109,12 +109,20 @@ def diag_indices_from(arr):
 
 def tril_indices(n, k=0, m=None):
     """Indices of the lower triangle of an (n, m) matrix."""
-    return tuple(_index(i) for i in np.tril_indices(n, k, m))
+    return _triangle(n, k, m, False)
 
 
 def triu_indices(n, k=0, m=None):
     """Indices of the upper triangle of an (n, m) matrix."""
-    return tuple(_index(i) for i in np.triu_indices(n, k, m))
+    return _triangle(n, k, m, True)
+
+
+def _triangle(n: Any, k: Any, m: Any, upper: bool) -> tuple:
+    width = n if m is None else m
+    if all(isinstance(i, (int, np.integer)) for i in (n, k, width)) and n >= 0 and width >= 0:
+        return native_routines.triangle(int(n), int(width), int(k), upper,
+                                        dtypes.canonicalize_dtype(np.int64))
+    return tuple(_index(i) for i in (np.triu_indices if upper else np.tril_indices)(n, k, m))
 
 
 def _matrix_shape(name: str, arr: Any) -> tuple[int, int]:

@@ -15,6 +15,7 @@ import numpy as np
 
 from jitney import lax
 from jitney.base import dtypes
+from jitney.core.avals import Array
 from jitney.lax.out_sharding import check_out_sharding
 from jitney.numpy.jitted import inlined
 from jitney.numpy.promotion import (
@@ -30,6 +31,10 @@ from jitney.numpy.ufuncs import constant
 def einsum(subscripts, /, *operands, out=None, optimize="auto", precision=None,
            preferred_element_type=None, _dot_general=lax.dot_general, out_sharding=None):
     """Sum of products over the indices named in `subscripts` ("ij,jk->ik")."""
+    if (type(subscripts) is str and _dot_general is lax.dot_general and optimize == "auto"
+            and out is precision is preferred_element_type is out_sharding is None
+            and operands and all([type(x) is Array for x in operands])):
+        return _einsum_of_arrays(subscripts, *operands)
     check_out_sharding("einsum", out_sharding)
     if out is not None:
         raise NotImplementedError("The 'out' argument to jnp.einsum is not supported.")
@@ -40,6 +45,13 @@ def einsum(subscripts, /, *operands, out=None, optimize="auto", precision=None,
     if preferred_element_type is not None:
         preferred_element_type = requested_dtype(preferred_element_type, "einsum")
     return _einsum(values, plan, precision, preferred_element_type, _dot_general)
+
+
+@inlined(static_argnums=(0,))
+def _einsum_of_arrays(subscripts, *operands):
+    """Without options: the plan is made once for each text and types, and not looked up again."""
+    plan = _plan(subscripts, tuple([shape_of(x) for x in operands]), "auto")
+    return _einsum(operands, plan, None, None, lax.dot_general)
 
 
 def einsum_path(subscripts, /, *operands, optimize="auto"):

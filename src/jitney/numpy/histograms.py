@@ -7,14 +7,17 @@ Invariant: the last bin includes its right edge.
 from __future__ import annotations
 
 import operator
+from typing import Any
 
 import numpy as np
 
 from jitney import lax
+from jitney.api.jit import jit
 from jitney.numpy import reductions
 from jitney.numpy.creation import asarray
 from jitney.numpy.differences import diff
 from jitney.numpy.flat_positions import ravel_multi_index
+from jitney.numpy.jitted import is_eager
 from jitney.numpy.joining import stack
 from jitney.numpy.manipulation import ravel
 from jitney.numpy.promotion import (
@@ -34,6 +37,17 @@ from jitney.numpy.where import where_value
 
 def histogram_bin_edges(a, bins=10, range=None, weights=None):
     """The edges `histogram` would use (weights do not move them)."""
+    found = _edges_now if _is_one_program(a, bins, range, weights) else _edges
+    return found(a, bins, range, weights)
+
+
+def _is_one_program(a: Any, bins: Any, range: Any, weights: Any) -> bool:
+    """Whether this is an eager call with a number of bins, whose shapes alone say what to do."""
+    ends = range if isinstance(range, (tuple, list)) else () if range is None else (range,)
+    return type(bins) is int and is_eager(a, weights, *ends)
+
+
+def _edges(a, bins, range, weights):
     if weights is not None:
         check_arraylike("histogram_bin_edges", weights)
     if isinstance(bins, str):
@@ -63,6 +77,11 @@ def histogram_bin_edges(a, bins=10, range=None, weights=None):
 
 def histogram(a, bins=10, range=None, weights=None, density=None):
     """Counts (or sums of weights, or densities) of values in bins, and the edges."""
+    found = _histogram_now if _is_one_program(a, bins, range, weights) else _histogram
+    return found(a, bins, range, weights, bool(density))
+
+
+def _histogram(a, bins, range, weights, density):
     if weights is None:
         a = array_arguments("histogram", a)
         a, = promote_dtypes_inexact(a)
@@ -73,7 +92,7 @@ def histogram(a, bins=10, range=None, weights=None, density=None):
             raise ValueError("weights should have the same shape as a.")
         a, weights = promote_dtypes_inexact(a, weights)
     a, weights = ravel(a), ravel(weights)
-    edges = histogram_bin_edges(a, bins, range, weights)
+    edges = _edges(a, bins, range, weights)
     count = shape_of(edges)[0]
     index = searchsorted(edges, a, side="right")
     index = where_value(lax.eq(a, convert(edges[-1], dtype_of(a))), count - 1, index)
@@ -83,6 +102,10 @@ def histogram(a, bins=10, range=None, weights=None, density=None):
         width = convert(diff(edges), dtype_of(counts))
         counts = counts / width / reductions.sum(counts)
     return counts, edges
+
+
+_edges_now = jit(_edges, static_argnums=(1,))
+_histogram_now = jit(_histogram, static_argnums=(1, 4))
 
 
 def histogram2d(x, y, bins=10, range=None, weights=None, density=None):

@@ -26,6 +26,11 @@ def named(function: Callable, name: str, doc: str) -> Callable:
     return function
 
 
+def known_as(name: str) -> Any:
+    """The name under which a function appears in a jaxpr."""
+    return lambda function: named(function, name, function.__doc__)
+
+
 class ArrayFunction(JitFunction):
     """A jitted function that takes Python integers as wide as its arrays' type holds."""
 

@@ -16,7 +16,7 @@ from jitney import lax
 from jitney.base import dtypes
 from jitney.lax.out_sharding import check_out_sharding
 from jitney.numpy import reductions
-from jitney.numpy.jitted import inlined, traced_call
+from jitney.numpy.jitted import inlined, one_program, traced_call
 from jitney.numpy.manipulation import moveaxis, ravel
 from jitney.numpy.promotion import (
     array_arguments,
@@ -160,6 +160,7 @@ def vdot(a, b, *, precision=None, preferred_element_type=None):
                preferred_element_type=preferred_element_type)
 
 
+@one_program(static_argnames=("axis", "precision", "preferred_element_type"))
 def vecdot(x1, x2, /, *, axis=-1, precision=None, preferred_element_type=None):
     """Sum of conj(x1) * x2 along an axis, the others broadcast."""
     a, b = array_arguments("vecdot", x1, x2)

@@ -18,7 +18,7 @@ from jitney import _native, lax
 from jitney.core import avals
 from jitney.core.trace import Tracer
 from jitney.lax.out_sharding import check_out_sharding
-from jitney.numpy import indexing
+from jitney.numpy import indexing, native_routines
 from jitney.numpy.creation import asarray, broadcast_value
 from jitney.numpy.jitted import inlined, traced_call
 from jitney.numpy.promotion import (
@@ -551,6 +551,10 @@ def repeat(a, repeats, axis=None, *, total_repeat_length=None, out_sharding=None
                              f"axis {axis} of an array of shape {shape_of(a)}")
         if repeats.dtype.kind == "u":                  # np.repeat refuses uint64 counts
             repeats = repeats.astype(np.int64)
+        if axis == 0 and repeats.size == shape_of(a)[0]:
+            found = native_routines.repeated(a, repeats)
+            if found is not None:
+                return found
         index = np.repeat(np.arange(repeats.size) % builtins.max(shape_of(a)[axis], 1), repeats)
         return indexing.take(a, index, axis=axis)
     return _repeat_to_length(a, repeats, axis, operator.index(total_repeat_length))

@@ -62,6 +62,11 @@ def as_value(x: Any) -> Any:
 
 def array_arguments(name: str, *args: Any) -> Any:
     """Checked arguments as arrays or tracers; one value or a tuple."""
+    for x in args:
+        if type(x) is not avals.Array:
+            break
+    else:
+        return args[0] if len(args) == 1 else args
     check_arraylike(name, *args)
     values = tuple(as_value(unwrapped(x)) for x in args)
     return values[0] if len(values) == 1 else values

@@ -15,7 +15,8 @@ import numpy as np
 from jitney import lax
 from jitney.base import dtypes
 from jitney.lax.out_sharding import check_out_sharding
-from jitney.numpy import reductions
+from jitney.lax.sorted_search import precedes, search_by_halving
+from jitney.numpy import native_routines, reductions
 from jitney.numpy.arithmetic import clip, floor_divide, remainder
 from jitney.numpy.creation import asarray, broadcast_value, from_numpy
 from jitney.numpy.jitted import is_eager, traced_call
@@ -68,12 +69,24 @@ def nonzero(a, *, size=None, fill_value=None):
         known = concrete_or_error(
             a, "The size argument of jnp.nonzero must be statically specified to use jnp.nonzero "
             "within JAX transformations.")
+        mask = _mask_now(a)
+        found = None if mask is None else native_routines.positions(mask, _index_dtype())
+        if found is not None:
+            return found
         return tuple(from_numpy(i, _index_dtype()) for i in np.nonzero(np.asarray(known)))
     size = static_int(size, "size argument of jnp.nonzero")
     if size == 0 or math.prod(dims) == 0:
         fill = _fills(fill_value, len(dims))
         return tuple(lax.full((size,), convert(f, _index_dtype())) for f in fill)
     return _nonzero_of_size(truth(a), dims, size, fill_value)
+
+
+def _mask_now(a: Any) -> Any:
+    """Which elements are not zero, in an eager call; None under a trace, and for numbers wider than
+    there are at present."""
+    if not native_routines.can_run(a) or dtypes.canonicalize_dtype(a.dtype) != a.dtype:
+        return None
+    return truth(a)
 
 
 def _fills(fill_value: Any, rank: int) -> tuple:
@@ -131,6 +144,10 @@ def compress(condition, a, axis=None, *, size=None, fill_value=0, out=None):
         a = lax.slice_in_dim(a, 0, length, axis=axis)
     if size is None:
         if is_eager(condition, a):
+            mask = _mask_now(condition) if axis == 0 else None
+            found = None if mask is None else native_routines.compressed(mask, a)
+            if found is not None:
+                return found
             kept = np.asarray(condition).astype(bool, copy=False)
             return from_numpy(np.asarray(a).compress(kept, axis), dtype_of(a))
         index: list[Any] = [slice(None)] * len(shape_of(a))
@@ -254,6 +271,10 @@ def place(arr, mask, vals, *, inplace=True):
         return arr
     if not shape_of(vals)[0]:
         raise ValueError("Cannot place values from empty array")
+    values, now = convert(vals, dtype_of(arr)), _mask_now(mask)
+    placed = None if now is None else native_routines.placed(arr, now, values)
+    if placed is not None:
+        return placed
     total = math.prod(shape_of(arr))
     index = nonzero(ravel(mask), size=total, fill_value=total)[0]
     times = -(-total // shape_of(vals)[0])
@@ -263,53 +284,6 @@ def place(arr, mask, vals, *, inplace=True):
 
 
 # --- sorted arrays -----------------------------------------------------------------------------
-
-
-def _precedes(x: Any, y: Any, or_equal: bool) -> Any:
-    """x before y in sorting order: NaN last, -0 = +0."""
-    if dtypes.is_complex(dtype_of(x)):
-        re_x, re_y = lax.real(x), lax.real(y)
-        tie = _precedes(lax.imag(x), lax.imag(y), or_equal)
-        return lax.bitwise_or(_precedes(re_x, re_y, False),
-                              lax.bitwise_and(lax.eq(re_x, re_y), tie))
-    if not dtypes.is_floating(dtype_of(x)):
-        return lax.le(x, y) if or_equal else lax.lt(x, y)
-    nan_y = lax.ne(y, y)
-    if or_equal:
-        return lax.bitwise_or(lax.le(x, y), nan_y)
-    return lax.bitwise_or(lax.lt(x, y), lax.bitwise_and(nan_y, lax.eq(x, x)))
-
-
-def _search_by_halving(a: Any, v: Any, side: str, dtype: Any, unrolled: bool) -> Any:
-    length = shape_of(a)[0]
-    levels = max(1, math.ceil(math.log2(length + 1)))
-    low = lax.full(shape_of(v), np.uint32(0))
-    high = lax.full(shape_of(v), np.uint32(length))
-
-    def halve(_, bounds):
-        low, high = bounds
-        middle = lax.add(low, lax.div(lax.sub(high, low), np.uint32(2)))
-        pivot = _at_positions(a, middle)
-        left = _precedes(v, pivot, True) if side == "left" else _precedes(v, pivot, False)
-        return lax.select(left, low, middle), lax.select(left, middle, high)
-
-    bounds = (low, high)
-    if unrolled:
-        for level in range(levels):
-            bounds = halve(level, bounds)
-    else:
-        bounds = lax.fori_loop(0, levels, halve, bounds)
-    return lax.convert_element_type(bounds[1], dtype)
-
-
-def _at_positions(a: Any, index: Any) -> Any:
-    """a[index] for a vector and indices in (or just out of) bounds."""
-    rank = len(shape_of(index))
-    numbers = lax.GatherDimensionNumbers(offset_dims=(), collapsed_slice_dims=(0,),
-                                         start_index_map=(0,))
-    return lax.gather(a, lax.expand_dims(lax.convert_element_type(index, np.int32), (rank,)),
-                      dimension_numbers=numbers, slice_sizes=(1,),
-                      mode=lax.GatherScatterMode.CLIP)
 
 
 def _search_by_sorting(a: Any, v: Any, side: str, dtype: Any) -> Any:
@@ -332,7 +306,7 @@ def _search_by_comparing(a: Any, v: Any, side: str, dtype: Any) -> Any:
     wide = (*shape_of(a), *shape_of(v))
     column = lax.broadcast_in_dim(a, wide, (0,))
     row = lax.broadcast_in_dim(v, wide, tuple(range(1, len(wide))))
-    before = _precedes(column, row, side == "right")
+    before = precedes(column, row, side == "right")
     return reductions.sum(before, axis=0, dtype=dtype)
 
 
@@ -358,7 +332,8 @@ def searchsorted(a, v, side="left", sorter=None, *, method="scan"):
     if not shape_of(a)[0]:
         return lax.full(shape_of(v), 0, dtype)
     if method in ("scan", "scan_unrolled"):
-        return _search_by_halving(a, v, side, dtype, method == "scan_unrolled")
+        found = search_by_halving(a, v, side == "right", method == "scan_unrolled")
+        return lax.convert_element_type(found, dtype)
     return (_search_by_sorting if method == "sort" else _search_by_comparing)(a, v, side, dtype)
 
 

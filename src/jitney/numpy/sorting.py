@@ -14,7 +14,7 @@ from jitney import lax
 from jitney.api.jit import jit
 from jitney.base import dtypes
 from jitney.lax import partition as divide
-from jitney.numpy.jitted import is_eager, named, traced_call
+from jitney.numpy.jitted import is_eager, known_as, traced_call
 from jitney.numpy.manipulation import ravel
 from jitney.numpy.promotion import (
     array_arguments,
@@ -101,11 +101,6 @@ def _kth(kth: Any, length: int) -> int:
     return kth % length if length else 0
 
 
-def _known_as(name: str) -> Any:
-    """The name under which a function appears in a jaxpr."""
-    return lambda function: named(function, name, function.__doc__)
-
-
 def partition(a, kth, axis=-1):
     """Elements such that the kth is in its place, smaller ones before it.
 
@@ -145,7 +140,7 @@ def _rank_arguments(name: str, a: Any, kth: int, axis: int) -> tuple[Any, int, i
 
 
 @traced_call(static_argnums=(1, 2))
-@_known_as("partition")
+@known_as("partition")
 def _partition(a, kth, axis):
     a = array_arguments("partition", a)
     if dtypes.is_complex(dtype_of(a)):
@@ -173,7 +168,7 @@ def argpartition(a, kth, axis=-1):
 
 
 @traced_call(static_argnums=(1, 2))
-@_known_as("argpartition")
+@known_as("argpartition")
 def _argpartition(a, kth, axis):
     a = array_arguments("argpartition", a)
     if dtypes.is_complex(dtype_of(a)):
