@@ -50,7 +50,7 @@ def rint(x, /):
     x = arraylike("rint", x)
     dtype = dtype_of(x)
     if is_integral(dtype):
-        return lax.convert_element_type(x, dtypes.to_inexact_dtype(dtype))
+        return lax.convert_element_type(x, dtypes.canonicalize_dtype(np.float64))
     if dtypes.is_complex(dtype):
         return lax.complex(rint(lax.real(x)), rint(lax.imag(x)))
     return lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN)

@@ -196,6 +196,7 @@ def ldexp(x1, x2, /):
         raise ValueError("ldexp not implemented for complex inputs")
     if not is_integral(dtype_of(x2)):
         raise ValueError(f"ldexp not defined for x2 of dtype {dtype_of(x2)}")
+    x1, = promote_args_inexact("ldexp", x1)            # the exponent does not widen the result
     x1, x2 = promote_args_inexact("ldexp", x1, x2)
     mantissa, exponent = frexp(x1)
     total = lax.add(lax.convert_element_type(exponent, dtype_of(x1)), x2)

@@ -53,13 +53,13 @@ def _edges(a, bins, range, weights):
     if isinstance(bins, str):
         raise NotImplementedError("string values for `bins` not implemented.")
     a = ravel(array_arguments("histogram_bin_edges", a))
-    given = asarray(bins)
-    if len(shape_of(given)) == 1:
-        return given
-    if len(shape_of(given)) > 1:
-        raise ValueError("`bins` must be 1d, when an array")
     a, = promote_dtypes_inexact(a)
     dtype = dtype_of(a)
+    given = asarray(bins)
+    if len(shape_of(given)) == 1:
+        return convert(given, dtype)
+    if len(shape_of(given)) > 1:
+        raise ValueError("`bins` must be 1d, when an array")
     if range is None:
         if not shape_of(a)[0]:
             ends = [constant(0, a), constant(1, a)]
