@@ -28,7 +28,7 @@ COST = {
     "erf_inv_published": 30,
     "log1p": 20, "expm1": 16, "pow": 60, "atan2": 30, "asin": 20, "acos": 20, "atan": 20,
     "sinh": 20, "cosh": 20, "asinh": 30, "acosh": 30, "atanh": 30, "cbrt": 20, "lgamma": 80,
-    "digamma": 60, "bessel_i0e": 40, "bessel_i1e": 40, "nextafter": 6,
+    "digamma": 60, "bessel_i0e": 40, "bessel_i1e": 40, "nextafter": 6, "ldexp": 3,
 }  # fmt: skip
 HEAVY = 8  # from this cost on a value is kept rather than computed twice
 UNROLL_LIMIT = 8  # reductions over at most this many elements are written out

@@ -28,6 +28,7 @@ from ..ir.node import Node, NodeTable
 from ..ir.types import DTYPE_OF_CODE, kind_of, nbytes_of
 from . import laws
 from .guarded_update import guarded_update
+from .powers_of_two import scaled_by_power
 
 COMPARISONS = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
 
@@ -163,6 +164,9 @@ class GraphBuilder:
         guarded = guarded_update(self, predicate, if_true, if_false)
         if guarded is not None:
             return guarded
+        scaled = scaled_by_power(self, predicate, if_true, if_false)
+        if scaled is not None:
+            return scaled
         return self.table.intern(
             "select", (predicate, if_true, if_false), if_true.shape, if_true.dtype
         )

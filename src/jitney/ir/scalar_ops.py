@@ -118,6 +118,11 @@ def _wide(x):
     return np.asarray(x).astype(np.float64)
 
 
+def _ldexp(x, n):
+    """n is a float that is a whole number."""
+    return np.ldexp(x, np.clip(n, -10_000, 10_000).astype(np.int32))
+
+
 def _logistic(x):
     return 1 / (1 + np.exp(-x))
 
@@ -134,7 +139,7 @@ _RULES = {
     "acos": np.arccos, "atan": np.arctan, "atan2": np.arctan2, "sinh": np.sinh, "cosh": np.cosh,
     "tanh": np.tanh, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh,
     "logistic": _logistic, "sqrt": np.sqrt, "rsqrt": lambda x: 1 / np.sqrt(x), "cbrt": np.cbrt,
-    "pow": np.power, "copysign": np.copysign, "nextafter": np.nextafter,
+    "pow": np.power, "copysign": np.copysign, "ldexp": _ldexp, "nextafter": np.nextafter,
     "shift_left": _shift(np.left_shift, False),
     "shift_right_logical": _shift(np.right_shift, False),
     "shift_right_arithmetic": _shift(np.right_shift, True), "rotate_left": _rotate_left,

@@ -63,6 +63,7 @@ FUNCTIONS = {
     "bessel_i0e": bessel.bessel_i0e,
     "bessel_i1e": bessel.bessel_i1e,
     "remainder": exact.remainder,
+    "ldexp": exact.ldexp,
 }
 # integers, or bits of floats: the type is left as it is
 DIRECT = {

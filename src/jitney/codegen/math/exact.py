@@ -1,4 +1,5 @@
-"""Functions whose results are exact: signs, rounding, neighbours, remainders, classes, bit counts.
+"""Functions whose results are exact: signs, rounding, neighbours, remainders, classes, bit counts,
+powers of two as factors.
 
 In: float or double `Value`s, or integers where said. Out: the exact result, on every target without
 a call to the C library.
@@ -6,7 +7,17 @@ a call to the C library.
 
 from ..constants_text import FLOAT_BITS
 from ..emitter import Value
-from .forms import INF, MANTISSA_BITS, NAN, integer_like
+from .forms import (
+    INF,
+    MANTISSA_BITS,
+    NAN,
+    SMALLEST_NORMAL,
+    has_avx512_form,
+    integer_like,
+    power_of_two,
+    scale_by_power,
+)
+from .logarithm import split_portably
 
 
 def sign(e, x):
@@ -215,3 +226,26 @@ def _long_division(e, ax, ay):
     )
     return Value(names, ax.type, ax.lanes)
 
+
+
+def ldexp(e, x, n):
+    """x 2^n for a float n that is a whole number, rounded once."""
+    x, n = e.match(x, n)
+    if has_avx512_form(e, x):
+        return scale_by_power(e, x, n)
+    lifted = MANTISSA_BITS[x.type] + 1
+    limit = {"float": (-152.0, 130.0), "double": (-1078.0, 1030.0)}[x.type]
+    size, zero = e.fabs(x), e.like(x, 0.0)
+    tiny = e.fcmp("olt", size, e.like(x, SMALLEST_NORMAL[x.type]))
+    m, k, _ = split_portably(e, e.select(tiny, e.fmul(size, e.like(x, 2.0**lifted)), size))
+    k = e.fadd(k, e.select(tiny, e.like(x, -float(lifted)), zero))
+    k = e.clamp_fast(limit[0], e.fadd(k, n), limit[1])
+    # two powers, of which only the second product can round, or overflow
+    far = {"float": 64.0, "double": 512.0}[x.type]
+    low = e.fcmp("olt", k, zero)
+    near = e.fsub(k, e.select(low, e.like(x, -far), e.like(x, far)))
+    first = power_of_two(e, e.bits(e.fadd(near, e.like(x, 1.5 * 2.0 ** (lifted - 1)))), x.type)
+    second = e.select(low, e.like(x, 2.0**-far), e.like(x, 2.0**far))
+    result = e.fmul(e.fmul(m, first), second)
+    usual = e.and_(e.fcmp("ogt", size, zero), e.fcmp("olt", size, e.like(x, INF)))
+    return e.select(usual, e.copysign(result, x), x)
