@@ -86,3 +86,10 @@ def test_programs_of_complex_numbers_can_be_checked(size, monkeypatch):
     monkeypatch.setattr(debug, "check_level", lambda: 2)
     z = np.full(size, 1 + 2j, np.complex64)
     np.testing.assert_allclose(jitney.jit(lambda z: 1j * z * z + size)(z), 1j * z * z + size)
+
+
+def test_programs_of_keys_can_be_checked(monkeypatch):
+    monkeypatch.setattr(debug, "check_level", lambda: 2)
+    key, other = jitney.jit(lambda k: (k, jitney.random.fold_in(k, 7)))(jitney.random.key(3))
+    assert jitney.random.key_data(key).tolist() == [0, 3]
+    assert jitney.random.key_data(other).shape == (2,)

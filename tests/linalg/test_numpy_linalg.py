@@ -156,3 +156,26 @@ def test_users_of_linear_algebra():
     np.testing.assert_allclose(jnp.polyfit(x, 3 * x**2 - x + 2, 2), [3, -1, 2], atol=1e-3)
     np.testing.assert_allclose(np.sort(jnp.roots(jnp.array([1.0, -3.0, 2.0])).real), [1, 2], 1e-4)
     np.testing.assert_allclose(jnp.poly(np.float32([[1, 0], [0, 2]])), [1, -3, 2], atol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("m, n, k", [(40, 5, None), (40, 5, 3), (2000, 30, 2), (9, 1, 1),
+                                     (12, 5, 1), (11, 5, 1)])
+def test_lstsq_of_tall_matrices(m, n, k, dtype):
+    """Solved by a triangle when called eagerly: as NumPy, of full and of lesser rank."""
+    with jax.enable_x64(True):
+        rng = np.random.default_rng(m + n)
+        a = (rng.normal(size=(m, n)) + 1j * rng.normal(size=(m, n))).astype("complex128")
+        b = (rng.normal(size=(m, k) if k else m) + 1j).astype("complex128")
+        a, b = (x.astype(dtype) if dtype[0] == "c" else x.real.astype(dtype) for x in (a, b))
+        near = 1e-3 if dtype in ("float32", "complex64") else 1e-10
+        for matrix in (a, np.repeat(a[:, :1], n, 1)):
+            want = np.linalg.lstsq(matrix, b, rcond=None)
+            for solve in (linalg.lstsq, jax.jit(linalg.lstsq)):
+                x, residuals, rank, s = solve(matrix, b)
+                assert x.dtype == dtype and s.dtype == matrix.real.dtype
+                assert residuals.shape == ((k,) if k else (1,)) and rank == want[2]
+                np.testing.assert_allclose(x, want[0], rtol=near, atol=near)
+                np.testing.assert_allclose(s, want[3], rtol=near, atol=near * want[3][0])
+                rest = (abs((b - matrix @ want[0]).reshape(m, -1)) ** 2).sum(0)
+                np.testing.assert_allclose(residuals, rest, rtol=near, atol=near)

@@ -110,7 +110,7 @@ def _free(ndim: int, contract: tuple, batch: tuple) -> tuple[int, ...]:
     return tuple([d for d in range(ndim) if d not in contract and d not in batch])
 
 
-def _combined_dtype(a: Any, b: Any) -> Any:
+def combined_dtype(a: Any, b: Any) -> Any:
     """The dtype of products of mixed operands: always that of one of the two."""
     if a == b:
         return a
@@ -140,7 +140,7 @@ def _dot_general_type(lhs, rhs, *, dimension_numbers, precision, preferred_eleme
     shape = (*[a[d] for d in lhs_batch],
              *[a[d] for d in _free(len(a), lhs_contract, lhs_batch)],
              *[b[d] for d in _free(len(b), rhs_contract, rhs_batch)])
-    dtype = preferred_dtype(_combined_dtype(lhs.dtype, rhs.dtype), preferred_element_type)
+    dtype = preferred_dtype(combined_dtype(lhs.dtype, rhs.dtype), preferred_element_type)
     return ShapedArray(shape, dtype, lhs.weak_type and rhs.weak_type)
 
 
@@ -162,7 +162,8 @@ def accumulation_dtype(*found: Any) -> np.dtype:
 def _dot_general_reference(lhs, rhs, *, dimension_numbers, precision, preferred_element_type,
                            out_sharding):
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dimension_numbers
-    out = preferred_dtype(_combined_dtype(lhs.dtype, rhs.dtype), preferred_element_type)
+    combined = combined_dtype(lhs.dtype, rhs.dtype)
+    out = preferred_dtype(combined, preferred_element_type)
     wide = accumulation_dtype(lhs.dtype, rhs.dtype, out)
     lhs_free = _free(lhs.ndim, lhs_contract, lhs_batch)
     rhs_free = _free(rhs.ndim, rhs_contract, rhs_batch)
@@ -173,7 +174,10 @@ def _dot_general_reference(lhs, rhs, *, dimension_numbers, precision, preferred_
         *batch, int(np.prod(rows, dtype=np.int64)), inner)
     b = rhs.astype(wide).transpose(*rhs_batch, *rhs_contract, *rhs_free).reshape(
         *batch, inner, int(np.prod(columns, dtype=np.int64)))
-    return np.matmul(a, b).astype(out).reshape((*batch, *rows, *columns))
+    sums = np.matmul(a, b)
+    if dtypes.is_integer(out) and dtypes.is_floating(combined):
+        sums = sums.astype(combined)    # a number of the operands' dtype, and then an integer
+    return sums.astype(out).reshape((*batch, *rows, *columns))
 
 
 # --- derivatives -----------------------------------------------------------------------------

@@ -2,8 +2,10 @@
 
 import math
 
-from ..ir.types import bits_of, is_complex, kind_of, part_code
+from ..ir.types import bits_of, code_of, is_complex, is_small_float, kind_of, part_code
+from ..lax.dot import combined_dtype
 from .rules import Pair, lower_rule, stored_whole
+from .small_types import rounded
 
 INNER_FROM = 1000  # complex numbers: shorter sums fuse with what is around them
 SHORT_SUM = 4  # products summed over at most this many terms are not worth a matrix kernel
@@ -26,7 +28,7 @@ def lower_dot_general(ctx, eqn, a, b):
     if not is_complex(aval.dtype):
         if kind_of(code) in "iu" and "f" in (kind_of(a.dtype), kind_of(b.dtype)):
             code = "f32"                # an integer is made of the sum, not of each number
-            return g.convert(dot(a, b), part_code(aval.dtype))
+            return _integer_of_sum(g, dot(a, b), eqn, part_code(aval.dtype))
         return dot(a, b)
     a, b = _as_pair(g, a), _as_pair(g, b)
     if math.prod(aval.shape) == 1:
@@ -34,6 +36,16 @@ def lower_dot_general(ctx, eqn, a, b):
         return whole or _inner(g, a, b, contract, aval.shape, code)
     re = g.sub(dot(a.re, b.re), dot(a.im, b.im))
     return Pair(re, g.add(dot(a.re, b.im), dot(a.im, b.re)))
+
+
+def _integer_of_sum(g, total, eqn, code):
+    """A sum as a number of the operands' dtype, and that as an integer."""
+    own = combined_dtype(*[v.aval.dtype for v in eqn.invars])
+    if is_small_float(own):
+        total = rounded(g, total, own)
+    elif code_of(own) in ("f16", "bf16"):
+        total = g.convert(g.convert(total, code_of(own)), "f32")
+    return g.convert(total, code)
 
 
 def _inner_of_stored(g, a, b, contract, out, code):

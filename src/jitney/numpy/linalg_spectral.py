@@ -12,12 +12,13 @@ import numpy as np
 from jitney import lax
 from jitney import numpy as jnp
 from jitney.api.custom_derivatives import custom_jvp
+from jitney.api.jit import jit
 from jitney.base import dtypes
 from jitney.core.avals import Array
 from jitney.lax import linalg as lax_linalg
 from jitney.lax.linalg.common import adjoint, product, swap_last
 from jitney.lax.linalg.qr import geqrf
-from jitney.numpy.jitted import traced_call
+from jitney.numpy.jitted import is_eager, traced_call
 from jitney.numpy.linalg_norms import norm
 from jitney.numpy.linalg_solve import inexact, inv
 from jitney.numpy.promotion import arraylike, shape_of
@@ -243,10 +244,10 @@ def cond(x, p=None):
 # --- least squares ---------------------------------------------------------------------------
 
 
-def _least_squares(a: Any, b: Any, rcond: Any) -> Any:
-    m, n = shape_of(a)
+def _least_squares(a: Any, b: Any, rcond: Any, longest: int | None = None) -> Any:
+    """`longest`: the longer side of the matrix that counts, if it is not a's."""
     if rcond is None:
-        rcond = float(dtypes.finfo(a.dtype).eps) * max(m, n)
+        rcond = float(dtypes.finfo(a.dtype).eps) * (longest or max(shape_of(a)))
     else:
         rcond = jnp.where(rcond < 0, float(dtypes.finfo(a.dtype).eps), rcond).astype(a.real.dtype)
     u, s, vt = svd(a, full_matrices=False)
@@ -281,6 +282,28 @@ def _lstsq(a, b, rcond, *, numpy_resid=False):
     return (x.ravel() if single else x), residuals, rank, s
 
 
+@jit
+def _lstsq_of_tall(a, b, rcond):
+    """The same of the triangle R of a = Q R, and of Q^H b: both are in the triangle of [a, b]. The
+    singular values are those of a; no matrix as tall as a is formed."""
+    (m, n), columns = shape_of(a), b if b.ndim == 2 else b[:, None]
+    triangle = jnp.triu(geqrf(jnp.concatenate([a, columns], 1))[0])
+    r, projected = triangle[:n, :n], triangle[:n, n:]
+    rest = triangle[n:n + shape_of(columns)[1], n:]
+    x, rank, s = _least_squares(r, projected, rcond, m)
+    missed = projected - jnp.matmul(r, x, precision=lax.Precision.HIGHEST)
+    residuals = norm(missed, axis=0) ** 2 + norm(rest, axis=0) ** 2
+    return (x.ravel() if b.ndim == 1 else x), residuals, rank, s
+
+
+def _is_tall(a: Any, b: Any) -> bool:
+    """Whether an eager call is cheaper by the triangle (and has arguments that fit)."""
+    if not is_eager(a, b) or a.ndim != 2 or b.ndim not in (1, 2) or not a.size or not b.size:
+        return False
+    (m, n), right = shape_of(a), shape_of(b)
+    return m == right[0] and m >= 2 * (n + right[-1] if b.ndim == 2 else n + 1)
+
+
 def lstsq(a, b, rcond=None, *, numpy_resid=False):
     """(x, residuals, rank, singular values) with least |a x - b|, for a [m, n] and b [m] or [m, k].
 
@@ -290,7 +313,8 @@ def lstsq(a, b, rcond=None, *, numpy_resid=False):
     """
     arraylike("jnp.linalg.lstsq", a, b)
     a, b = inexact("jnp.linalg.lstsq", a, b)
-    x, residuals, rank, s = _lstsq(a, b, rcond)
+    solve = _lstsq_of_tall if _is_tall(a, b) else _lstsq
+    x, residuals, rank, s = solve(a, b, rcond)
     if numpy_resid:
         m, n = shape_of(a)
         if rank < n or m <= n:
