@@ -1,6 +1,8 @@
 """What a second call may do: nothing but run the program."""
 
 import functools
+import gc
+import weakref
 
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ import pytest
 import jitney
 import jitney.numpy as jnp
 from jitney import _native, lax, random
+from jitney.api import identity
 
 
 def test_a_second_call_runs_no_python(since):
@@ -173,6 +176,20 @@ def test_entries_are_bounded():
     for n in range(300):
         f(1.0, n)
     assert f._entries() <= 64
+
+
+def test_traced_programs_are_bounded(monkeypatch):
+    """Who meets ever new sizes keeps the newest programs."""
+    monkeypatch.setattr(identity, "TRACED_LIMIT", 64)
+    f = jitney.jit(lambda x: x * 2.5 + 1)
+    f.max_entries = 64
+    first = weakref.ref(f.trace(jnp.ones(1)).jaxpr)
+    assert first() is not None
+    for n in range(1, 300):
+        assert f(jnp.ones(n)).shape == (n,)
+    gc.collect()
+    assert first() is None
+    assert f(jnp.ones(1)) == 3.5
 
 
 @pytest.mark.skipif(not hasattr(lax, "fori_loop"), reason="no loops in this build")

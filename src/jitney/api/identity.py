@@ -30,6 +30,7 @@ from jitney.core.trace import Tracer
 
 _NODE_BUDGET = 500
 _SMALL_ARRAY_BYTES = 1024
+TRACED_LIMIT = 4096                 # programs of one function, as many as its native entries
 _LIGHT_LIMIT = 4096                 # identities without captured arrays
 _HEAVY_LIMIT = 128                  # identities that hold arrays or user objects alive
 _HEAVY_BYTES = 64 << 20
@@ -59,6 +60,12 @@ class FunctionIdentity:
     def __init__(self, key: Any = None):
         self.key, self.fresh = key, True        # fresh: the key was read just now
         self.traced: dict[Any, Any] = {}
+
+    def remember(self, key: Any, program: Any) -> None:
+        """Keeps a program, and of too many the newest."""
+        self.traced[key] = program
+        while len(self.traced) > TRACED_LIMIT:
+            self.traced.pop(next(iter(self.traced)), None)
 
 
 class _Entry:

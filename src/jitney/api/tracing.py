@@ -149,7 +149,7 @@ def traced_program(fun: Callable, identity: identities.FunctionIdentity, call: C
         if bodies is not None:
             bodies[(identity, key)] = found
     else:
-        identity.traced[key] = found
+        identity.remember(key, found)
         consts = found.jaxpr.consts
         if consts:
             identities.account(identity, sum(getattr(c, "nbytes", 0) for c in consts))
