@@ -146,6 +146,40 @@ def test_a_large_stencil_copies_no_state():
     assert text.count("] copy") == 1, text  # where the state begins; its four sides are kernels
 
 
+def exchange(a, k):
+    """Rows k and 2 k mod n exchanged, then a rank-one update: elimination with pivots."""
+    other = 2 * k % a.shape[0]
+    a = a.at[k].set(a[other]).at[other].set(jnp.where(other == k, a[other], a[k]))
+    return a - 0.1 * jnp.outer(a[:, k], a[k])
+
+
+def column(a, k):
+    unit = a[:, k] / jnp.linalg.norm(a[:, k])
+    return (a - unit[:, None] * (unit @ a)[None, :]).at[:, k].set(unit)
+
+
+def sums(a, k):
+    return a.at[k].add(a[k - 1]).at[0].set(a.sum(0) * 0.01).at[:, 1].multiply(0.5)
+
+
+@pytest.mark.parametrize("step", (exchange, column, sums))
+@pytest.mark.parametrize("n", (7, 64, 65))
+def test_updates_amid_a_turn_happen_in_place(step, n):
+    x = jnp.asarray(np.random.default_rng(4).normal(size=(n, n)) + 3 * np.eye(n))
+    want = x
+    for k in range(min(n, 9)):
+        want = step(want, k)
+    looped = jitney.jit(lambda a: lax.fori_loop(0, min(n, 9), lambda k, a: step(a, k), a))
+    np.testing.assert_allclose(looped(x), want, rtol=2e-4, atol=1e-4)
+    np.testing.assert_array_equal(looped(x), looped(x))
+
+
+def test_elimination_copies_no_matrix():
+    looped = jitney.jit(lambda a: lax.fori_loop(0, 60, lambda k, a: exchange(a, k), a))
+    text = looped.lower(jnp.ones((64, 64))).compile().as_text()
+    assert text.count("] copy") == 1, text  # where the state begins
+
+
 @pytest.mark.parametrize("place", (
     np.s_[1:-1, 1:-1], np.s_[:, 2:], np.s_[3:, :], np.s_[:-1, :-4], np.s_[:, :], np.s_[4:5, :]))
 @pytest.mark.parametrize("shape", ((9, 12), (40, 50), (1, 6)))

@@ -4,8 +4,7 @@ In: the steps of one turn, the copies of next values into the state among them. 
 two turns, the second of which reads what the first wrote and leaves its result in the state; and
 those of a last single turn, for odd counts. A stencil over the whole state then moves each element
 twice a turn, not four times.
-Keeps: every value. Parts of the state that are small, or share their place in memory with another
-buffer, are copied as before.
+Keeps: every value. Small parts of the state are copied as before.
 """
 
 from dataclasses import replace
@@ -30,19 +29,23 @@ def alternate(aliases, steps: list, state, counter) -> tuple[list, list] | None:
     for step in back:
         new, old = step.source[0], step.target[0]
         other[new.id], other[old.id] = old, new
+    for number in aliases:  # what has its place in one of them has it in the other then
+        home = root_of(aliases, number)
+        if home in other:
+            other[number] = other[home]
     turn = [s for s in steps if not any(s is b for b in back)]
     return [*turn, *[_exchanged(s, other) for s in turn]], [*turn, *back]
 
 
 def _copies_back(aliases, steps, state: set[int]) -> list[CopyStep]:
     """The copies at the end of a turn that fill large parts of the state."""
-    shared = {root_of(aliases, b) for b in aliases} | set(aliases)
     found = []
     for step in reversed(steps):
         if not is_whole_copy(step) or step.target[0].id not in state:
             break
         new, old = step.source[0], step.target[0]
-        if step.nbytes >= LEAST_BYTES and new.kind == "temp" and not {new.id, old.id} & shared:
+        at_home = new.id not in aliases and old.id not in aliases
+        if step.nbytes >= LEAST_BYTES and new.kind == "temp" and at_home:
             found.append(step)
     sources = [s.source[0].id for s in found]
     return [s for s in found if sources.count(s.source[0].id) == 1

@@ -64,17 +64,19 @@ def _drop(dropped) -> None:
 
 
 def merge_copies(aliases, steps, pairs) -> list:
-    """Copies whose target may be the place of their source: a part of the state on its way to its
-    next value, or a buffer that these steps filled themselves."""
+    """Copies whose target may be the place of their source: a part of the state that will be
+    overwritten by its next value, or a buffer that these steps filled themselves."""
     steps = list(steps)
-    leads = _next_values(steps, pairs)
     states = {old.id for old, _ in pairs}
+    owner = {new.id: old.id for old, new in pairs}
     filled: set[int] = set()
     for step in list(steps):
         if is_whole_copy(step) and step.target[0].kind == "temp":
             source, target = step.source[0].id, step.target[0].id
             home = root_of(aliases, source)
-            mine = target in leads[home] if home in states else source in filled
+            # the next value of another part of the state is copied there after all steps: by then
+            # this part's own next value may be here
+            mine = owner.get(target, home) == home if home in states else source in filled
             if mine and target not in states and target not in aliases:
                 dropped = _overwrites(aliases, steps, source, target)
                 if dropped is not None:
@@ -84,19 +86,21 @@ def merge_copies(aliases, steps, pairs) -> list:
     return steps
 
 
-def _next_values(steps, pairs) -> dict:
-    """For each state buffer, those that become its next value by whole copies."""
-    origin = {}
+def _copied_to(steps, pairs) -> dict:
+    """For each state buffer, its next value and whatever it is copied to as a whole."""
+    targets: dict[int, list[int]] = {}
     for step in steps:
         if is_whole_copy(step):
-            origin[step.target[0].id] = step.source[0].id
+            targets.setdefault(step.source[0].id, []).append(step.target[0].id)
     found = {}
     for old, new in pairs:
-        chain, current = [new.id], new.id
-        while current in origin and current != old.id and len(chain) <= len(steps):
-            current = origin[current]
-            chain.append(current)
-        found[old.id] = set(chain) if current == old.id else {new.id}
+        reached, stack = {new.id}, [old.id]
+        while stack:
+            for target in targets.get(stack.pop(), ()):
+                if target not in reached:
+                    reached.add(target)
+                    stack.append(target)
+        found[old.id] = reached
     return found
 
 
@@ -176,9 +180,9 @@ def readers_first(aliases, items, pairs) -> list:
         for b in reads:
             if b in writer and writer[b] != i:
                 after[writer[b]].add(i)
-    leads = _next_values([s for item in items for s in item.steps], pairs)
+    copies = _copied_to([s for item in items for s in item.steps], pairs)
     for old, _ in pairs:
-        overwriting = {writer[b] for b in leads[old.id] if b in writer and b != old.id}
+        overwriting = {writer[b] for b in copies[old.id] if b in writer and b != old.id}
         readers = [i for i, (reads, _) in enumerate(touched) if old.id in reads]
         for w in overwriting:
             behind = _reachable(after, w)

@@ -91,6 +91,7 @@ class Partition:
         self.node_of: dict[int, Node] = {}
         self.places: dict[tuple, tuple[int, set]] = {}
         self.repeated: dict[int, int] = {}
+        self.separated: set[int] = set()  # updates that need not be looked at again (updates.py)
         if self.is_nested:
             return
         for node in graph.inputs:

@@ -16,7 +16,7 @@ from .kernel import SHORT_STRIDE
 from .partition import step_maker
 from .pull_gather import clamped
 from .pull_views import MAX_SELECTS
-from .updates import reads_elsewhere
+from .updates import is_only_updated, reads_elsewhere, separated_update
 
 NS_PER_ELEMENT = {
     "sort": 30.0, "argsort": 40.0, "top_k": 2.0, "scatter": 0.8, "cumulative": 0.8,
@@ -72,17 +72,22 @@ def store_update(partition, node, view, item):
 
     The copy of the operand disappears where the planner may reuse its memory.
     """
+    node = separated_update(partition, node)
     operand, update, *starts = node.args
     before = partition.view_of(operand)
-    elsewhere = before is None or reads_elsewhere(
+    elsewhere = reads_elsewhere(
         update, operand, starts, lambda x: partition.view_of(x) is not None
     )
     corner = fixed_corner(operand, update, starts)
+    chained = before is None and not elsewhere and is_only_updated(partition.graph, node)
     if before is not None and elsewhere and corner is not None and is_most(operand, update):
         for at, slab in slabs_around(partition.table, operand, update.shape, corner):
             partition.emit_into(slab, view.part(at, slab.shape), item)
+    elif chained and operand.op == node.op:
+        store_update(partition, operand, view, item)
     else:
         partition.emit_into(operand, view, item)
+        chained = chained and partition.view_of(operand) is None  # results of calls live elsewhere
 
     def position(builder, target, index):
         where = []
@@ -91,11 +96,13 @@ def store_update(partition, node, view, item):
             where.append(af.add(a, first))
         return builder.position_in(target, where)
 
-    if not partition.is_nested and not elsewhere:
-        partition.views[operand.id] = view  # what it reads of the operand, it has just copied
+    if chained or before is not None and not partition.is_nested and not elsewhere:
+        partition.views[operand.id] = view  # what it reads of the operand has just been put there
     partition.emit_kernel([(update, view)], item, position)
     if before is not None:
         partition.views[operand.id] = before
+    elif chained:
+        del partition.views[operand.id]
 
 
 def stored_view(partition, node) -> View:

@@ -10,6 +10,8 @@ from .alternate import LEAST_BYTES
 from .build_kernel import is_elementwise
 from .frame import fixed_corner, is_most
 
+FEW = 16  # so many numbers more to store do not matter: indices, and whether they are inside
+
 
 def separate_updates(inner, graph, beside: bool = False):
     """The body with chains of updates stored one by one, and with updates that read what they
@@ -18,10 +20,13 @@ def separate_updates(inner, graph, beside: bool = False):
     `beside`: the state may be in two buffers by turns; updates of the greater part of it that read
     their neighbours are then left as they are.
     """
-    outputs = [
-        node if beside and _is_window(node, graph.inputs) else _separated(inner, node)
-        for node in graph.outputs
-    ]
+    outputs = []
+    for node in graph.outputs:
+        if beside and _is_window(node, graph.inputs):
+            inner.separated.add(node.id)
+            outputs.append(node)
+        else:
+            outputs.append(_separated(inner, node))
     return Graph(graph.inputs, graph.constants, outputs, graph.name)
 
 
@@ -35,8 +40,14 @@ def _is_window(node, inputs) -> bool:
     )
 
 
+def separated_update(inner, node):
+    """An update somewhere in a loop's body such that it can happen in place, like its outputs."""
+    if not inner.is_nested or node.id in inner.separated:
+        return node
+    return _separated(inner, node)
+
+
 def _separated(inner, node):
-    table = inner.table
     if node.op == "reshape" and node.args[0].op in ("dynamic_update_slice", "part"):
         return inner.reshape(_separated(inner, node.args[0]), node.shape)
     if node.op == "part" and node.args[0].attrs[0] == "scatter":
@@ -46,13 +57,20 @@ def _separated(inner, node):
         return node
     if node.op != "dynamic_update_slice":
         return node
+    found = _separated_slice(inner, node)
+    inner.separated |= {node.id, found.id}
+    return found
+
+
+def _separated_slice(inner, node):
+    table = inner.table
     operand, update, *starts = node.args
     if _is_update(operand):
         inner.views[operand.id] = inner.request(_separated(inner, operand))
     older = _older(operand)
     if not reads_elsewhere(update, operand, starts) and not _depends_on_any(update, older):
         return node
-    if _elements_elsewhere(update, operand, starts, older) > update.size:
+    if _elements_elsewhere(update, operand, starts, older) > update.size + FEW:
         inner.request(update)  # one value less to store than what it is computed from
         update = table.intern("copy", (update,), update.shape, update.dtype)
     else:
@@ -80,7 +98,7 @@ def _elements_elsewhere(update, operand, starts, older) -> int:
             continue
         seen.add(node.id)
         here = node is operand or _depends(node, operand)
-        if here and is_elementwise(node):
+        if here and is_elementwise(node) or node.op == "broadcast":
             stack.extend(node.args)
         elif here or _depends_on_any(node, older):
             count += node.size
@@ -102,7 +120,7 @@ def _detached(inner, node, operand, starts, older):
     here = node is operand or _depends(node, operand)
     if not here and not _depends_on_any(node, older):
         return node
-    if here and is_elementwise(node):
+    if here and is_elementwise(node) or node.op == "broadcast":
         args = tuple([_detached(inner, a, operand, starts, older) for a in node.args])
         return inner.table.intern(node.op, args, node.shape, node.dtype, node.attrs)
     inner.request(node)
@@ -118,6 +136,14 @@ def _is_update(node) -> bool:
         node = node.args[0]
     return node.op == "dynamic_update_slice" or (
         node.op == "part" and node.args[0].attrs[0] == "scatter"
+    )
+
+
+def is_only_updated(graph, node) -> bool:
+    """Whether nothing else reads what an update changes, so that it is computed in its place."""
+    operand, _, *starts = node.args
+    return all(
+        user is node or _is_at_place(user, operand, starts) for user in graph.users_of(operand)
     )
 
 
