@@ -17,7 +17,8 @@ from pathlib import Path
 from jitney import _native
 
 SOURCE = Path(__file__).with_suffix(".cpp")
-SIZES = {"64 KiB": 2**16, "1 MiB": 2**20, "8 MiB": 2**23, "128 MiB": 2**27}  # bytes moved
+# bytes moved
+SIZES = {"64 KiB": 2**16, "1 MiB": 2**20, "8 MiB": 2**23, "32 MiB": 2**25, "128 MiB": 2**27}
 STREAMED = 2**24  # from here on copies that bypass the caches are tried, too
 MOVED = 2**28  # bytes a measurement moves
 
