@@ -204,6 +204,15 @@ def test_powers_of_every_size(type_name, target):
     check("pow", type_name, target, powers_over_the_range(harness.NUMPY_TYPES[type_name], count))
 
 
+@pytest.mark.parametrize("type_name", ["float", "double"])
+def test_powers_do_not_depend_on_the_lanes(type_name):
+    x, y = powers_over_the_range(harness.NUMPY_TYPES[type_name], 500)
+    expected = build("pow", type_name, TARGETS[0])(x, y)
+    for lanes in (1, 2, 4, 8):
+        got = build("pow", type_name, TARGETS[0], lanes)(x, y)
+        np.testing.assert_array_equal(got, expected)
+
+
 FLOAT_EDGES = {  # where a formula ends, and arguments at which cancellation would show
     "acosh": [1.0, 1.1252, 1.1270, 1.25, 2.125, 1e19, 3.4028235e38],
     "asinh": [1e-42, 2.0**-12, 0.75, 1.1527, 1.875, 3.4984, 1e19, 3.4028235e38],

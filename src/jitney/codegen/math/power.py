@@ -122,10 +122,25 @@ def _power_double(e, x, y):
 def pow(e, x, y):  # noqa: A001 (the name of the operation)
     """x to the power y."""
     x, y = e.match(x, y)
+    if e.target.avx512 and x.lanes < 512 // FLOAT_BITS[x.type]:
+        return _in_a_whole_register(e, x, y)
     size = e.fabs(x)
     power = _power_float if x.type == "float" else _power_double
     usual = power(e, size, y)
     return e.rare_path(_unusual(e, x, y), usual, lambda: _special_power(e, x, y, size, usual))
+
+
+def _in_a_whole_register(e, x, y):
+    """pow of a scalar or a short vector, with the bits that the whole register's formula gives."""
+    lanes = [i % x.lanes for i in range(512 // FLOAT_BITS[x.type])]
+
+    def repeated(v):
+        return e.splat(v, len(lanes)) if v.lanes == 1 else e.shuffle(v, None, lanes)
+
+    result = pow(e, repeated(x), repeated(y))
+    if x.lanes == 1:
+        return e.extract(result, 0)
+    return e.shuffle(result, None, range(x.lanes))
 
 
 def _special_power(e, x, y, size, usual):
