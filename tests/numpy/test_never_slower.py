@@ -523,6 +523,8 @@ def test_first_extremes_of_bytes(shape, dtype):
                 got = both_ways(getattr(jnp, name), x, axis=axis)
                 np.testing.assert_array_equal(got, getattr(np, name)(x, axis))
     check_all_stages(lambda x: jnp.argmax(x, 0), x)
+    assert jnp.argmax(jnp.zeros((100, 0), dtype), axis=0).shape == (0,)
+    assert jnp.argmin(jnp.zeros((0, 100), dtype), axis=1).shape == (0,)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])

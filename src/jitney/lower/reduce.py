@@ -114,7 +114,7 @@ def lower_argreduce(ctx, eqn, x):
     code = code_of(eqn.outvars[0].aval.dtype)
     wide = code if code in ("i32", "i64") else "i32"
     greatest = eqn.primitive.name == "argmax"
-    if x.dtype in ("b1", "i8", "u8") and x.shape[axis] >= SEARCHED_FROM:
+    if x.dtype in ("b1", "i8", "u8") and x.shape[axis] >= SEARCHED_FROM and x.size:
         return ctx.g.convert(_first_extreme(ctx.g, x, axis, greatest, wide), code)
     if kind_of(x.dtype) == "b":
         x = ctx.g.convert(x, "i32")
