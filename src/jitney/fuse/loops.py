@@ -94,27 +94,17 @@ def _call_loop(partition, node, item: Item) -> None:
     state = [partition.result_view(node, i) for i in range(n_state)]
     for value, view in zip(node.args[len(node.args) - n_state :], state, strict=True):
         partition.emit_into(value, view, item)
-    lanes = build_lane_loop(partition, body, count, consts, own, state)
-    if lanes is not None:
-        for kernel, buffers, cost, size in lanes:
-            partition.add_kernel(kernel, buffers, item, cost, size)
-        return
-    flag = partition.new_buffer("b1", 1) if test is not None else None
-    small = build_register_loop(
-        partition, (test, body, count), consts, own, tests, state, flag
-    )
-    if small is not None:
-        _add_register_loop(partition, item, small, flag, count)
+    if _is_one_kernel(partition, item, (test, body, count), (consts, own, tests), state):
         return
     counter = partition.new_buffer("i32", 1) if count >= 0 else None
     counted = [whole(counter, ())] if counter is not None else []
     beside = count >= LEAST_TURNS and not body.graph.users_of(body.graph.inputs[0])
     inner = _nested(partition, body, [*counted, *consts, *state], own, beside)
-    steps = _turn(partition, inner, state)
-    changing = {v.buffer.id for v in [*counted, *state]}
+    changing = [v.buffer.id for v in [*counted, *state]]
     before, steps = split_invariant(
-        partition.aliases, steps, {root_of(partition.aliases, b) for b in changing}
-    )
+        partition.aliases, _turn(partition, inner, state),
+        {root_of(partition.aliases, b) for b in changing},
+    )  # fmt: skip
     for step in before:
         item.add(step)
     predicate, test_steps = None, []
@@ -122,22 +112,42 @@ def _call_loop(partition, node, item: Item) -> None:
         tested = _nested(partition, test, [*consts, *state], tests)
         predicate = tested.output_buffers[0]
         test_steps = _steps(order_items(tested.items))
-    last: list = []
-    turns = count
-    if count >= LEAST_TURNS:
-        found = alternate(partition.aliases, steps, state, counter)
-        if found is not None:
-            (steps, last), turns = found, count // 2
-    written = {v.buffer.id for v in state} | {v.buffer.id for v in counted}
-    for turn, number in ((steps, turns), (last, count % 2 if last else 0)):
-        if not number:
-            continue
+    for turn, number in _turns(partition.aliases, steps, state, counter, count):
         reads, writes = _touched(test_steps + turn)
-        writes |= written
-        cost = (sum(s.cost for s in turn) + SMALL_LOOP_NS) * (number if count >= 0 else 1000)
+        writes |= set(changing)
+        cost = (sum(s.cost for s in turn) + SMALL_LOOP_NS) * (number if number >= 0 else 1000)
         item.add(
             LoopStep(test_steps, turn, predicate, counter, number, reads - writes, writes, cost)
         )
+
+
+def _turns(aliases, steps, state, counter, count: int):
+    """(steps, how often; -1 while the test holds) of the loops that make up a loop."""
+    found = alternate(aliases, steps, state, counter) if count >= LEAST_TURNS else None
+    if found is None:
+        yield steps, count
+        return
+    both, last = found
+    yield both, count // 2
+    if count % 2:
+        yield last, 1
+
+
+def _is_one_kernel(partition, item, loop, inputs, state) -> bool:
+    """Adds the kernel or kernels that do all of a small loop, if that can be done."""
+    (test, body, count), (consts, own, tests) = loop, inputs
+    lanes = build_lane_loop(partition, body, count, consts, own, state)
+    if lanes is not None:
+        for kernel, buffers, cost, size in lanes:
+            partition.add_kernel(kernel, buffers, item, cost, size)
+        return True
+    flag = partition.new_buffer("b1", 1) if test is not None else None
+    small = build_register_loop(
+        partition, (test, body, count), consts, own, tests, state, flag
+    )
+    if small is not None:
+        _add_register_loop(partition, item, small, flag, count)
+    return small is not None
 
 
 def _add_register_loop(partition, item, small, flag, count) -> None:

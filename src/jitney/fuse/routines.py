@@ -73,21 +73,9 @@ def store_update(partition, node, view, item):
     The copy of the operand disappears where the planner may reuse its memory.
     """
     node = separated_update(partition, node)
-    operand, update, *starts = node.args
+    operand, update, *_ = node.args
     before = partition.view_of(operand)
-    elsewhere = reads_elsewhere(
-        update, operand, starts, lambda x: partition.view_of(x) is not None
-    )
-    corner = fixed_corner(operand, update, starts)
-    chained = before is None and not elsewhere and is_only_updated(partition.graph, node)
-    if before is not None and elsewhere and corner is not None and is_most(operand, update):
-        for at, slab in slabs_around(partition.table, operand, update.shape, corner):
-            partition.emit_into(slab, view.part(at, slab.shape), item)
-    elif chained and operand.op == node.op:
-        store_update(partition, operand, view, item)
-    else:
-        partition.emit_into(operand, view, item)
-        chained = chained and partition.view_of(operand) is None  # results of calls live elsewhere
+    is_there = _put_operand(partition, node, view, item)
 
     def position(builder, target, index):
         where = []
@@ -96,13 +84,37 @@ def store_update(partition, node, view, item):
             where.append(af.add(a, first))
         return builder.position_in(target, where)
 
-    if chained or before is not None and not partition.is_nested and not elsewhere:
-        partition.views[operand.id] = view  # what it reads of the operand has just been put there
+    if is_there:
+        partition.views[operand.id] = view  # what the update reads of it has just been put there
     partition.emit_kernel([(update, view)], item, position)
     if before is not None:
         partition.views[operand.id] = before
-    elif chained:
+    elif is_there:
         del partition.views[operand.id]
+
+
+def _put_operand(partition, node, view, item) -> bool:
+    """Adds the steps that put an update's operand, or what the update leaves of it, into a view;
+    whether the update is to read it there."""
+    operand, update, *starts = node.args
+    before = partition.view_of(operand)
+    elsewhere = reads_elsewhere(
+        update, operand, starts, lambda x: partition.view_of(x) is not None
+    )
+    if before is not None:
+        corner = fixed_corner(operand, update, starts)
+        if elsewhere and corner is not None and is_most(operand, update):
+            for at, slab in slabs_around(partition.table, operand, update.shape, corner):
+                partition.emit_into(slab, view.part(at, slab.shape), item)
+            return False
+        partition.emit_into(operand, view, item)
+        return not partition.is_nested and not elsewhere
+    chained = not elsewhere and is_only_updated(partition.graph, node)
+    if chained and operand.op == node.op:
+        store_update(partition, operand, view, item)
+        return True
+    partition.emit_into(operand, view, item)
+    return chained and partition.view_of(operand) is None  # results of calls live elsewhere
 
 
 def stored_view(partition, node) -> View:
