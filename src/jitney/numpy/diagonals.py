@@ -13,6 +13,7 @@ import numpy as np
 
 from jitney import lax
 from jitney.base import dtypes
+from jitney.core.avals import Array
 from jitney.numpy import native_routines
 from jitney.numpy.creation import from_numpy
 from jitney.numpy.jitted import one_program, traced_call
@@ -56,7 +57,9 @@ def _diag(v, k):
 
 def diag(v, k=0):
     """A matrix with the given diagonal, or the diagonal of a matrix."""
-    return _diag(array_arguments("diag", v), k if type(k) is int else operator.index(k))
+    if type(v) is Array and type(k) is int:         # a microsecond's work: no further calls
+        return _diag(v, k)
+    return _diag(array_arguments("diag", v), operator.index(k))
 
 
 def diagflat(v, k=0):
