@@ -9,19 +9,24 @@ namespace jitney {
 
 namespace {
 
-// Number of elements of the sorted row that are below the value (kRight: below or equal).
-template <class T, bool kRight>
-int64_t rank_of(const UInt<T>* row, int64_t n, UInt<T> value) {
-  UInt<T> want = Order<T>::loose_key(value);
-  int64_t first = 0, length = n;
-  while (length > 0) {  // branch-free inside: `first` is moved by a conditional move
-    int64_t half = length / 2;
-    UInt<T> k = Order<T>::loose_key(row[first + half]);
-    bool go_right = kRight ? k <= want : k < want;
-    first += go_right ? length - half : 0;
-    length = half;
+// Numbers of elements of the sorted row that are below each value (kRight: below or equal). All searches halve alike,
+// and their loads wait for memory side by side.
+constexpr int64_t kTogether = 32;
+
+template <class T, bool kRight, class I>
+void ranks_of(const UInt<T>* row, int64_t n, const UInt<T>* values, int64_t count, I* out) {
+  UInt<T> want[kTogether];
+  int64_t first[kTogether] = {};
+  for (int64_t j = 0; j < count; ++j) want[j] = Order<T>::loose_key(values[j]);
+  for (int64_t length = n, half; length > 0; length = half) {
+    half = length / 2;
+    for (int64_t j = 0; j < count; ++j) {
+      UInt<T> k = Order<T>::loose_key(row[first[j] + half]);
+      int64_t go_right = kRight ? k <= want[j] : k < want[j];
+      first[j] += -go_right & (length - half);
+    }
   }
-  return first;
+  for (int64_t j = 0; j < count; ++j) out[j] = static_cast<I>(first[j]);
 }
 
 // Edges that are about equally spaced, f32 or f64: the place is computed instead of searched. t(v) = (v - first) * inverse
@@ -83,9 +88,13 @@ struct SearchSorted {
     int64_t n = params[0], per_row = params[3];
     const auto* sorted = static_cast<const UInt<T>*>(ptrs[0]);
     const auto* values = static_cast<const UInt<T>*>(ptrs[1]);
-    for (int64_t i = lo; i < hi; ++i) {
+    I* out = static_cast<I*>(ptrs[2]);
+    for (int64_t i = lo, count; i < hi; i += count) {
       const auto* row = per_row > 0 ? sorted + i / per_row * n : sorted;
-      static_cast<I*>(ptrs[2])[i] = static_cast<I>(rank_of<T, kRight>(row, n, values[i]));
+      int64_t end = per_row > 0 && (i / per_row + 1) * per_row < hi ? (i / per_row + 1) * per_row : hi;
+      count = end - i < kTogether ? end - i : kTogether;
+      if (count == kTogether) ranks_of<T, kRight>(row, n, values + i, kTogether, out + i);
+      else ranks_of<T, kRight>(row, n, values + i, count, out + i);
     }
   }
 
