@@ -6,6 +6,7 @@ import pytest
 import jitney
 import jitney.numpy as jnp
 from jitney import lax
+from jitney.backend.host import host_target
 from jitney.base import debug
 from jitney.testing.stages import check_all_stages
 
@@ -93,3 +94,15 @@ def test_programs_of_keys_can_be_checked(monkeypatch):
     key, other = jitney.jit(lambda k: (k, jitney.random.fold_in(k, 7)))(jitney.random.key(3))
     assert jitney.random.key_data(key).tolist() == [0, 3]
     assert jitney.random.key_data(other).shape == (2,)
+
+
+@pytest.mark.parametrize("shape, order, streams", [
+    ((2048, 2064), (1, 0), True), ((2047, 2064), (1, 0), False), ((160, 130, 256), (2, 1, 0), True),
+    ((130, 160, 256), (2, 1, 0), False), ((512, 512), (1, 0), False),
+])  # fmt: skip
+def test_large_transposes_of_whole_lines_go_past_the_caches(shape, order, streams):
+    x = np.random.default_rng(0).random(shape, np.float32)
+    f = jitney.jit(lambda x: jnp.transpose(x, order) * 2)
+    np.testing.assert_array_equal(f(x), x.transpose(order) * 2)
+    if host_target().avx512:
+        assert (" stream" in f.lower(x).compile().as_text()) == streams

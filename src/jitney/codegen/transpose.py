@@ -56,7 +56,8 @@ def emit_tiles(k, piece) -> None:
         def row(i, _):
             k.scalars[u.variable] = _sum(e, first, i)
             k.scalars[v.variable] = v_first
-            k.vector_variable, k.mask, k.tile_row = v.variable, v_mask, i
+            mask = None if k.kernel.stream else v_mask  # what is streamed has no part of a vector
+            k.vector_variable, k.mask, k.tile_row = v.variable, mask, i
             k._row()
             return []
 

@@ -14,6 +14,7 @@ from .interior import find_borders
 from .kernel import Expr, Kernel, Loop
 
 SMALL_ELEMENTS = 2048  # below this a call is dispatch, and a short compile matters more than speed
+LINE_BYTES = 64
 STREAM_BYTES = 16 << 20  # from this size of result on non-temporal stores win (measured)
 SHORT_AXIS = 8
 MIN_TILE = 8  # shorter axes are not worth transposing in registers
@@ -39,9 +40,9 @@ def schedule_kernel(
     inner = sum(_trip_count(s) for s in kernel.stages)
     elements = rows * max(1, inner)
     kernel.small = _smallness(kernel, elements, repeated)
-    kernel.stream = _streams(kernel, target)
     kernel.copies = _vectors_beside(kernel, used, target)
     _choose_tile(kernel, used)
+    kernel.stream = _streams(kernel, target) or _streams_tiles(kernel, used, target)
     kernel.borders = find_borders(kernel, used)
     return _cost(kernel, used, rows, inner)
 
@@ -203,6 +204,25 @@ def _streams(kernel: Kernel, target: CpuTarget) -> bool:
         and row.extent * nbytes_of(code) >= STREAM_BYTES
         and code in ("f32", "f64", "i32", "u32", "i64", "u64")
     )
+
+
+def _streams_tiles(kernel: Kernel, used, target: CpuTarget) -> bool:
+    """Whether a transpose writes whole lines that go past the caches: a large result whose rows,
+    cut into vectors, begin where lines do."""
+    if kernel.tile is None or len(kernel.stores) != 1 or not target.avx512:
+        return False
+    store, lanes = kernel.stores[0], lanes_of(kernel, used, target)
+    code, mode = kernel.buffers[store.buffer]
+    start, terms = store.position
+    row = kernel.rows[-1]
+    size = math.prod(lo.extent for lo in kernel.rows) * nbytes_of(code)
+    lines = [start, row.extent, *[c for atom, c in terms if atom != row.variable]]
+    return (
+        mode == "out" and store.mask is None and size >= STREAM_BYTES
+        and nbytes_of(code) * lanes == LINE_BYTES
+        and dict(terms).get(row.variable) == 1 and all(atom >= 0 for atom, _ in terms)
+        and all(number % lanes == 0 for number in lines)
+    )  # fmt: skip
 
 
 def _cost(kernel, used, rows, inner) -> float:
