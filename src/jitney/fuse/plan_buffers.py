@@ -3,8 +3,8 @@
 In: a partition's ordered items and which inputs are donated. Out: a `BufferPlan`. One workspace
 serves a whole call: buffers that are never alive together share memory. What an elementwise kernel
 turns into a large output has its place there, and until it is written its memory serves other
-temporaries, too. A copy is dropped when its source is not needed
-afterwards, so that updates happen in place.
+temporaries, too. A copy is dropped when its source is not needed afterwards, so that updates happen
+in place.
 """
 
 from dataclasses import dataclass

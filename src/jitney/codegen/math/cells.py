@@ -1,8 +1,7 @@
 """AVX-512: logarithms from tables of cells, sixteen or thirty-two of them between 3/4 and 3/2.
 
-In: float or double `Value`s that fill registers. Out: log2 of a float in one part (within 2 ulp,
-special results as in C) or in two (good to 2^-30 of its value, for finite numbers above 0); log of
-a double in two parts (good to 2^-61).
+In: float or double `Value`s that fill registers, finite and above 0. Out: log2 of a float in two
+parts (good to 2^-30 of its value); log of a double in two parts (good to 2^-61).
 x = 2^k m, m = (1 + f) / r with r of the cell that m lies in, so that f is small: few terms.
 The cells beside 1 have r = 1 and a logarithm of 0: nothing cancels near 1.
 """
@@ -31,26 +30,13 @@ def cell_of(e, m, name):
     return [table_lookup(e, index, m.type, row) for row in rows]
 
 
-def _parts(e, x):
-    """(whole, f, low, tail): log2 x = whole + f log2(e) + low + tail, `whole` and f exact."""
+def log2_two_parts(e, x):
+    """(high, low): log2 of floats above 0."""
     m = mantissa(e, x)
     r, high, low = cell_of(e, m, "log2_cells_f32")
     f = e.fma(m, r, e.like(m, -1.0))
-    whole = e.fadd(exponent(e, x), high)
-    return whole, f, low, polynomial(e, f, "log2_cell_f32")
-
-
-def log2_by_cells(e, x):
-    """log2 of floats."""
-    whole, f, low, q = _parts(e, x)
-    high_slope, low_slope = (e.like(f, c) for c in _LOG2_E)
-    tail = e.fma(e.fmul(f, f), q, e.fma(f, low_slope, low))
-    return e.fadd(whole, e.fma(f, high_slope, tail))
-
-
-def log2_two_parts(e, x):
-    """(high, low): log2 of floats above 0."""
-    whole, f, low, q = _parts(e, x)
+    whole, q = e.fadd(exponent(e, x), high), polynomial(e, f, "log2_cell_f32")
+    # log2 x = whole + f log2(e) + low + q f^2, where whole and f are exact
     high_slope, low_slope = (e.like(f, c) for c in _LOG2_E)
     a, a_low = two_product(e, f, high_slope)
     square, square_low = two_product(e, f, f)

@@ -5,7 +5,6 @@ denormals as in C. x = 2^k (1 + f) with f in [-1/4, 1/2), so that log 1 is exact
 cancels near it.
 """
 
-from .cells import log2_by_cells
 from .forms import (
     EXPONENT_BIAS,
     HEX,
@@ -146,20 +145,12 @@ def _log_of_base(constants):
     return function
 
 
-_log2 = _log_of_base(
+log2 = _log_of_base(
     {
         "float": (1.0, 0.0, HEX("0x1.715476p+0"), HEX("0x1.4ae0cp-26")),
         "double": (1.0, 0.0, HEX("0x1.71547652b82fep+0"), HEX("0x1.777d0ffda0d24p-56")),
     }
 )
-
-
-def log2(e, x):
-    """Binary logarithm."""
-    if x.type == "float" and has_avx512_form(e, x):
-        return log2_by_cells(e, x)
-    return _log2(e, x)
-
 
 log10 = _log_of_base(
     {
