@@ -15,7 +15,7 @@ time; small kernels are masked throughout, which halves the code to compile.
 from ..fuse.schedule import lanes_of
 from ..ir.target import CpuTarget
 from ..ir.types import nbytes_of
-from . import interior, memory, prefetch, reduce, register_loop, strided, transpose
+from . import interior, memory, prefetch, reduce, register_loop, strided, sweep, transpose
 from .elementwise import constant_of_bits, evaluate, llvm_type
 from .emitter import Emitter, Value
 from .outline import Outliner
@@ -131,6 +131,8 @@ class KernelEmitter:
             self._allocate_saved(number, code)
         if self.kernel.tile is not None:
             transpose.allocate_tiles(self)
+        if self.kernel.sweep:
+            sweep.allocate_accumulators(self)
         self._emit_home("entry")
         self._emit_pieces()
         return e.lines
@@ -220,6 +222,9 @@ class KernelEmitter:
             if kernel.borders:
                 interior.emit_parts(self, inner.variable, low, high)
                 return []
+            if kernel.sweep:
+                sweep.emit_sweep(self, inner.variable, low, high)
+                return []
             self._vector_loop(inner.variable, low, high, [], lambda carried: self._row() or [])
         else:
             self._bind_rows(kernel.rows, piece)
@@ -304,6 +309,8 @@ class KernelEmitter:
             return 1
         if self.kernel.saved and self.lane == "row":
             return self.kernel.copies
+        if self.kernel.sweep:
+            return sweep.copies(self.kernel)
         return self.copies_for(self.used)
 
     def copies_for(self, expressions) -> int:
@@ -365,9 +372,7 @@ class KernelEmitter:
 
     def _stage_loop(self, s, stage, depth, carried):
         loop = stage.loops[depth]
-        low, high = "0", operand(self.slotted.extents[loop.variable])
-        if loop.chunk_row is not None:
-            low, high = self._chunk_bounds(loop, high)
+        low, high = self._stage_bounds(loop)
         if depth == len(stage.loops) - 1 and self.lane == "stage":
             folded = self._vector_loop(
                 loop.variable, low, high, carried,
@@ -396,8 +401,12 @@ class KernelEmitter:
             result.append(Value(names, value.type, value.lanes))
         return result
 
-    def _chunk_bounds(self, loop, extent):
+    def _stage_bounds(self, loop):
+        """Where a stage's loop begins and ends: all of it, or its row's share."""
         e = self.e
+        extent = operand(self.slotted.extents[loop.variable])
+        if loop.chunk_row is None:
+            return "0", extent
         row = self.scalars[loop.chunk_row]
         chunk = operand(self.slotted.chunks[loop.variable])
         low, top, high = e.fresh(), e.fresh(), e.fresh()
@@ -410,16 +419,14 @@ class KernelEmitter:
     def _stage_body(self, s, stage, accumulators, depth):
         self._emit_home((s, depth))
         mask = self.mask if self.lane == "stage" else None
+        pairs = "turns" if self.kernel.sweep else "copies" if self.lane == "stage" else None
         result, position = [], 0
         for r in stage.reductions:
             width = reduce.width(r)
             element = self._as_lanes(self.values[r.expr.id])
             where = self._index_vector(r.index) if r.index is not None else None
-            result.extend(
-                reduce.combine(
-                    self.e, r, accumulators[position : position + width], element, where, mask
-                )
-            )
+            before = accumulators[position : position + width]
+            result.extend(reduce.combine(self.e, r, before, element, where, mask, pairs))
             position += width
         for number, at, x in stage.saves:
             self._save(number, at, x)

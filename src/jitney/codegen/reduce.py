@@ -54,14 +54,40 @@ def _every_copy(e, value):
     return Value(value.names * e.copies, value.type, value.lanes)
 
 
-def combine(e, reduction, accumulator, element, position, mask):
-    """The accumulator after one more element (per lane), unchanged where mask is false."""
+class Unasked(Value):
+    """A flag, and an element not yet asked whether it is a NaN: one comparison asks two."""
+
+    __slots__ = ("element",)
+
+    def __init__(self, flag, element):
+        super().__init__(flag.names, flag.type, flag.lanes)
+        self.element = element
+
+
+def asked(e, accumulator):
+    """The accumulator with nothing left to ask."""
+    return [
+        e.binary("or", Value(v.names, v.type, v.lanes), e.fcmp("uno", v.element, v.element))
+        if isinstance(v, Unasked) else v
+        for v in accumulator
+    ]  # fmt: skip
+
+
+def combine(e, reduction, accumulator, element, position, mask, pairs=None):
+    """The accumulator after one more element (per lane), unchanged where mask is false. `pairs`: of
+    what two elements that share a comparison for NaN are: "copies", where all copies belong to one
+    result, or "turns", where the next element follows in this block (see `asked`)."""
     code = accumulator_code(reduction)
     element = widen(e, element, reduction.expr.dtype)
-    if _has_flag(reduction):
-        met = [element, e.fcmp("uno" if _tracks_nan(reduction) else "ord", element, element)]
-        pair = (accumulator, met) if _tracks_nan(reduction) else (met, accumulator)
-        result = _extreme(e, reduction.kind, *pair)
+    if _tracks_nan(reduction):
+        pick = e.fast_max if reduction.kind == "max" else e.fast_min
+        flag = _nan_met(e, accumulator[1], element, pairs if mask is None else None)
+        result = [pick(accumulator[0], element), flag]
+        if pairs == "turns" and mask is None:
+            return [_every_copy(e, result[0]), flag]
+    elif _has_flag(reduction):
+        met = [element, e.fcmp("ord", element, element)]
+        result = _extreme(e, reduction.kind, met, accumulator)
     elif reduction.index is not None:
         result = _better(e, reduction.kind, code, accumulator, [element, position], first=True)
     else:
@@ -71,6 +97,23 @@ def combine(e, reduction, accumulator, element, position, mask):
             e.select(mask, new, old) for new, old in zip(result, accumulator, strict=True)
         ]
     return [_every_copy(e, v) for v in result]
+
+
+def _nan_met(e, flag, element, pairs):
+    """The flag after an element."""
+    if pairs == "turns" and not isinstance(flag, Unasked):
+        return Unasked(flag, element)
+    if pairs == "turns":
+        met = e.fcmp("uno", flag.element, element)
+        return _every_copy(e, e.binary("or", Value(flag.names, flag.type, flag.lanes), met))
+    if pairs != "copies" or e.copies % 2 or len(element.names) != e.copies:
+        return e.binary("or", flag, e.fcmp("uno", element, element))
+    names = list(_every_copy(e, flag).names)
+    for u in range(0, e.copies, 2):
+        first, second = element.names[u : u + 2]
+        met = e.instruction(f"fcmp uno {element.text} {first}, {second}")
+        names[u] = e.instruction(f"or {flag.text} {names[u]}, {met}")
+    return Value(tuple(names), flag.type, flag.lanes)
 
 
 def _apply(e, kind, code, a, b):

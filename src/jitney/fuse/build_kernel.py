@@ -276,8 +276,10 @@ class KernelBuilder:
         """How often each element is computed: by row loops that it does not follow, around one that
         it does (in which it is computed: what follows none of the inner loops is not repeated)."""
         inner = max(expr.variables, default=-1)
+        shares = {self.chunked[v][0] for v in expr.variables if v in self.chunked}
+        followed = expr.variables | shares  # a piece of a loop has elements of its own
         return math.prod(
-            self.extents[v] for v in self.row_variables if v < inner and v not in expr.variables
+            self.extents[v] for v in self.row_variables if v < inner and v not in followed
         )
 
     def _other(self, node, index, mask) -> Expr:
@@ -397,9 +399,10 @@ class KernelBuilder:
             if total.cost <= MAX_REPEATED_COST or self.variables_of(*index) == self.row_set:
                 return total
             return self.load(self.partition.request(node), index, mask)
-        if node.op == "reduce" and self.partition.should_split(node):
-            return self.value(self.partition.split(node), index)
         used = self.variables_of(*index)
+        is_row = used == self.row_set and self.column_stage is None
+        if node.op == "reduce" and self.partition.should_split(node, is_row):
+            return self.value(self.partition.split(node), index)
         if not self._may_stage(node, used, size):
             return self.load(self.partition.request(node), index, mask)
         return self._staged(node, index, kind, axes, extents, used)

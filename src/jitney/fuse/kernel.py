@@ -9,9 +9,11 @@
 neighbouring rows) or 'stage' (the last loop of every stage: lanes are neighbouring elements of one
 row). With `tile` = u, the last two row loops (u, v) run in square blocks in which loads that are
 contiguous along u are transposed in registers. `borders` are conditions that are constants in the
-middle of the row loops. `copies` vectors of rows keep their saved values side by side. `small`: 1
-for short vector loops (masked throughout), 2 for kernels so small that compiling quickly matters
-more than speed. Expressions are interned; a loop variable is an int, unique in the kernel.
+middle of the row loops. With `sweep` the stage of a kernel that reduces columns takes that many
+rows at a time, of all columns (codegen/sweep.py). `copies` vectors of rows keep their saved values
+side by side. `small`: 1 for short vector loops (masked throughout), 2 for kernels so small that
+compiling quickly matters more than speed. Expressions are interned; a loop variable is an int,
+unique in the kernel.
 
 Sizes are not part of a kernel's meaning: `number_slots` replaces every extent, stride and offset
 (other than 0 and ±1) by a parameter slot, so that the text is the same for all sizes. That text,
@@ -127,6 +129,7 @@ class Kernel:
     label: str = ""
     copies: int = 1
     borders: list = field(default_factory=list)  # see interior.py
+    sweep: int = 0
 
 
 SHORT_STRIDE = 4  # up to here vectors are read whole and their elements picked
@@ -249,6 +252,8 @@ def number_slots(kernel: Kernel, used: list[Expr]) -> SlottedKernel:
         flags += f" copies {kernel.copies}"
     if kernel.tile is not None:
         flags += f" tile {loop_names[kernel.tile]}"
+    if kernel.sweep:
+        flags += f" sweep {kernel.sweep}"
     lines.append(f"rows {rows} lane {kernel.lane}{flags}")
     if kernel.saved:
         lines.append("saved " + " ".join(f"{code}:{slots.new(n)}" for code, n in kernel.saved))

@@ -22,7 +22,7 @@ from ..ir.node import Node
 from ..ir.strides import contiguous_strides
 from ..ir.target import CpuTarget
 from ..ir.types import nbytes_of
-from . import pull_gather, pull_views  # noqa: F401  (they register the rules)
+from . import pull_gather, pull_views, split_reductions  # noqa: F401  (they register the rules)
 from .buffers import Buffer, CopyStep, Item, KernelStep, View, whole
 from .build_kernel import KernelBuilder, NeedRows, finish_kernel, is_elementwise
 from .choose_stored import heaviest, stored_operands, work_again, worth_storing
@@ -32,10 +32,8 @@ from .layout import product_strides
 from .order_items import is_circular
 from .reuse_kernel import Recorder, describe, remember, reuse
 from .schedule import schedule_kernel
+from .split_reductions import SPLIT_SIZE
 
-SPLIT_SIZE = 32768  # reductions of at least this many elements and few rows are split
-SPLIT_ROWS = 64
-PIECE = 16384
 MERGED_SIZE = 64  # elements up to which nodes that kernels asked for share a kernel (rule 6)
 MERGED_ROOTS = 64
 STENCIL_COST = 64  # work per element above which a value read at neighbouring places is stored
@@ -175,35 +173,11 @@ class Partition:
         """Whether `count` rows of `columns` elements should be one kernel with stages."""
         return count * columns <= SPLIT_SIZE or (columns * 4 <= (256 << 10) and count >= 4)
 
-    def should_split(self, node: Node) -> bool:
-        """Rule 5."""
-        size = node.args[0].size
-        rows = max(1, node.size)
-        return rows < SPLIT_ROWS and size // rows >= SPLIT_SIZE and node.args[0].op != "partial"
+    should_split = staticmethod(split_reductions.should_split)
 
     def split(self, node: Node) -> Node:
         """reduce(x) -> reduce(partial(x)): the same value from pieces."""
-        kind, axes = node.attrs
-        source = node.args[0]
-        if axes == tuple(range(axes[0], axes[-1] + 1)) and len(axes) > 1:
-            merged = math.prod(source.shape[a] for a in axes)
-            shape = source.shape[: axes[0]] + (merged,) + source.shape[axes[-1] + 1 :]
-            source, axes = self.reshape(source, shape), (axes[0],)
-        first = max(axes, key=lambda a: source.shape[a])
-        axes = (first, *[a for a in axes if a != first]) if axes[0] != first else axes
-        if axes != tuple(sorted(axes)):
-            axes = tuple(sorted(axes))
-        extent = source.shape[axes[0]]
-        size = math.prod(source.shape[a] for a in axes)
-        pieces = min(extent, 256, max(2, size // PIECE))
-        chunk = -(-extent // pieces)
-        pieces = -(-extent // chunk)
-        kept = tuple([n for i, n in enumerate(source.shape) if i not in axes])
-        partial = self.table.intern(
-            "partial", (source,), (pieces, *kept), node.dtype, (kind, axes, chunk)
-        )
-        self.request(partial)
-        return self.table.intern("reduce", (partial,), node.shape, node.dtype, (kind, (0,)))
+        return split_reductions.split(self, node)
 
     # ------------------------------------------------------------------ buffers
     def new_buffer(self, code, size, kind="temp", index=0) -> Buffer:

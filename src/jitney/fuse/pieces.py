@@ -10,6 +10,7 @@ PARALLEL_NS = 40000.0  # less work than this stays on the calling thread (waking
 PIECE_NS = 20000.0
 MAX_PIECES = 64
 SHORT, LOCAL = 16, 2048
+SWEPT = 2048  # columns whose accumulators stay in the first cache
 
 
 def cut_pieces(kernel, cost: float, lanes: int) -> tuple[tuple[int, ...], int, int]:
@@ -33,6 +34,8 @@ def cut_pieces(kernel, cost: float, lanes: int) -> tuple[tuple[int, ...], int, i
     elif outer < wanted and extent >= 512:
         chunks = -(-wanted // outer)
     chunk, grain = extent, 256
+    if kernel.sweep:  # runs of memory, and accumulators that stay in the first cache
+        chunks, grain = max(chunks, -(-extent // SWEPT)), 512
     if any(s.carried for s in kernel.stages):  # whole loops in lanes: a few vectors are much work
         grain = 2 * lanes
         chunks = min(wanted, max(1, extent // grain))

@@ -57,7 +57,7 @@ class Leaves:
     def note_place(self, node, root, index, cost):
         return None
 
-    def should_split(self, node):
+    def should_split(self, node, is_row):
         return False
 
 

@@ -17,6 +17,9 @@ SMALL_ELEMENTS = 2048  # below this a call is dispatch, and a short compile matt
 LINE_BYTES = 64
 STREAM_BYTES = 16 << 20  # from this size of result on non-temporal stores win (measured)
 SHORT_AXIS = 8
+ROWS_SWEPT = ((10, 8), (60, 4))  # by the cost of an element
+MIN_SWEPT = 32  # rows that are worth going through in the order of memory
+MAX_ANEW = 16  # cost of what each turn computes anew for its rows: a division, say
 MIN_TILE = 8  # shorter axes are not worth transposing in registers
 MAX_TILED_LOADS = 4
 NS_PER_OPERATION = 0.3  # one vector instruction, about one a cycle at 3.5 GHz
@@ -44,6 +47,7 @@ def schedule_kernel(
     _choose_tile(kernel, used)
     kernel.stream = _streams(kernel, target) or _streams_tiles(kernel, used, target)
     kernel.borders = find_borders(kernel, used)
+    kernel.sweep = _rows_swept(kernel, used, target)
     return _cost(kernel, used, rows, inner)
 
 
@@ -225,13 +229,39 @@ def _streams_tiles(kernel: Kernel, used, target: CpuTarget) -> bool:
     )  # fmt: skip
 
 
+def _rows_swept(kernel: Kernel, used, target: CpuTarget) -> int:
+    """How many rows a reduction of columns takes at a time, in the order of memory; 0 if it goes
+    down a few columns at a time: where rows are few, where much would be computed anew for each
+    turn, or where no load runs along rows."""
+    if kernel.lane != "row" or kernel.small or len(kernel.stages) != 1 or kernel.saved:
+        return 0
+    stage, row = kernel.stages[0], kernel.rows[-1].variable
+    plain = stage.reductions and not (stage.stores or stage.saves or stage.carried or stage.test)
+    if not plain or _trip_count(stage) < MIN_SWEPT:
+        return 0
+    down = stage.loops[-1].variable
+    inner = [x for x in used if down in x.variables]
+    anew = [x for x in used if row in x.variables and down not in x.variables]
+    along = any(x.op == "load" and af.coefficient_of(x.attrs[1], row) == 1 for x in inner)
+    if not along or sum(_own_cost(x) for x in anew) > MAX_ANEW:
+        return 0
+    cost = sum(_own_cost(x) for x in inner)
+    return next((rows for limit, rows in ROWS_SWEPT if cost <= limit), 2)
+
+
+def _own_cost(expr) -> int:
+    """Vector instructions of an expression, about, beside those of its operands."""
+    if expr.op in ("const", "param", "reduced"):
+        return 0
+    return max(1, min(expr.cost - sum(a.cost for a in expr.args), 100))
+
+
 def _cost(kernel, used, rows, inner) -> float:
     lanes = 1 if kernel.lane == "none" else 16
     per_row = per_inner = traffic = 0.0
     stage_variables = {lo.variable for s in kernel.stages for lo in s.loops}
     for expr in used:
-        own = expr.cost - sum(a.cost for a in expr.args)
-        own = max(1, min(own, 100)) if expr.op not in ("const", "param") else 0
+        own = _own_cost(expr) if expr.op != "reduced" else 1
         if expr.variables & stage_variables:
             per_inner += own / max(1, len(kernel.stages))
         else:
