@@ -78,7 +78,7 @@ class KernelEmitter:
                 key = ("row", after)
             elif x.variables:
                 key = ("row", 0) if any(v in row_of for v in x.variables) else "entry"
-                in_tile = kernel.tile is not None and kernel.tile in x.variables
+                in_tile = kernel.tile is not None and kernel.tile.variable in x.variables
                 if key != "entry" and self.lane == "row" and not in_tile:
                     key = "outer"
             else:
@@ -199,6 +199,9 @@ class KernelEmitter:
     def _emit_pieces(self) -> None:
         """The loop over [lo, hi)."""
         self.loop("%lo", "%hi", "1", [], self._piece, "piece")
+        if self.kernel.stream:  # before another thread is told that the result is there
+            self.e.declare("declare void @llvm.x86.sse.sfence()")
+            self.e.emit_raw("  call void @llvm.x86.sse.sfence()")
 
     def _piece(self, piece, _):
         kernel, e = self.kernel, self.e
@@ -301,14 +304,15 @@ class KernelEmitter:
             return
         left = e.fresh()
         e.emit_raw(f"  {left} = sub i64 {high}, {index}")
-        room = e.splat(Value((left,), "i64", 1), self.lanes)
-        self.mask = e.icmp("slt", memory.lane_numbers(e, self.lanes), room)
+        self.mask = memory.first_lanes(e, left, self.lanes)
 
     def _copies(self) -> int:
         if self.kernel.small or self.lane == "none":
             return 1
         if self.kernel.saved and self.lane == "row":
             return self.kernel.copies
+        if self.kernel.tile is not None:
+            return min(self.copies_for(self.used), self.kernel.tile.side // self.lanes)
         if self.kernel.sweep:
             return sweep.copies(self.kernel)
         return self.copies_for(self.used)

@@ -214,6 +214,28 @@ def lane_numbers(e, lanes):
     return Value(names, "i64", lanes)
 
 
+def first_lanes(e, count, lanes):
+    """The mask of the first `count` lanes (an i64 operand, which may be more than there are)."""
+    if lanes <= 16:
+        return e.icmp("slt", lane_numbers(e, lanes), e.splat(Value((count,), "i64", 1), lanes))
+    e.declare("declare i64 @llvm.smin.i64(i64, i64)")  # bytes hold the numbers of all lanes
+    here = e.instruction(f"call i64 @llvm.smin.i64(i64 {count}, i64 {lanes})")
+    short = e.instruction(f"trunc i64 {here} to i8")
+    numbers = e.vector_constant("i8", range(lanes))
+    return e.icmp("slt", numbers, e.splat(Value((short,), "i8", 1), lanes))
+
+
+def first_bits(e, count, lanes) -> str:
+    """The same as the operand of a mask, made of a word: cheap where masks are registers of their
+    own. `count` is not negative, and not 0."""
+    e.declare("declare i64 @llvm.smin.i64(i64, i64)")
+    here = e.instruction(f"call i64 @llvm.smin.i64(i64 {count}, i64 {lanes})")
+    missing = e.instruction(f"sub i64 {lanes}, {here}")
+    word = e.instruction(f"lshr i64 {(1 << lanes) - 1 if lanes < 64 else -1}, {missing}")
+    short = word if lanes == 64 else e.instruction(f"trunc i64 {word} to i{lanes}")
+    return e.instruction(f"bitcast i{lanes} {short} to <{lanes} x i1>")
+
+
 def _load_gather(e, type_, pointer, place, lanes, mask):
     offsets = _offsets(e, place, lanes)
     start = pointer_at(e, pointer, type_, place.base)

@@ -9,10 +9,14 @@ from . import memory
 ROWS_AHEAD = 3  # more would crowd a set of the first cache where rows lie 4 KiB apart
 
 
-def prefetch_line(e, pointer) -> None:
+NEAR, SECOND = 3, 2  # into the first cache, into the second
+
+
+def prefetch_line(e, pointer, level: int = NEAR, for_writing: bool = False) -> None:
     """Asks for the line at an address, wherever that is: a prefetch never faults."""
     e.declare("declare void @llvm.prefetch.p0(ptr, i32 immarg, i32 immarg, i32 immarg)")
-    e.emit_raw(f"  call void @llvm.prefetch.p0(ptr {pointer}, i32 0, i32 3, i32 1)")
+    kind = f"i32 {int(for_writing)}, i32 {level}, i32 1"
+    e.emit_raw(f"  call void @llvm.prefetch.p0(ptr {pointer}, {kind})")
 
 
 def prefetch_rows(e, code, pointer, place, stride, lanes) -> None:

@@ -1,71 +1,56 @@
-"""Square tiles: loads that run across the vector loop are transposed in registers.
+"""Tiles: loads that run across the vector loop are transposed in registers.
 
-In: a kernel whose last two row loops are (u, v) with `tile` = u. A piece is one block of `lanes`
-values of u; along v it goes block by block. In each block every transposed load reads `lanes`
-vectors along u (contiguous), transposes them in log2(lanes) rounds of shuffles and leaves the rows
-in a scratch tile in L1; then the body runs for each u with vectors along v.
+In: a kernel whose last two row loops are (u, v), with a `tile` along u (see [Note: tiles] in
+fuse/tiles.py). A piece is one row of tiles, or a strip of it along v. In each tile every transposed
+load fills a scratch array in the first cache, a few rows of the source at a time: vectors along u,
+transposed in registers; then the body runs for each u with vectors along v.
 """
 
 from . import memory
 from .emitter import Value
-from .prefetch import prefetch_line
+from .prefetch import NEAR, SECOND, prefetch_line
+from .transpose_registers import transpose_registers
 
-PREFETCH_ROWS = 128
+MAX_ROWS = 16  # of a source in registers at a time: half of them
+LINE_BYTES = 64
 
 
 def allocate_tiles(k) -> None:
-    """Scratch tiles, one for each transposed load (in the function's entry block)."""
-    v = k.kernel.rows[-1].variable
+    """Scratch arrays, one for each transposed load (in the function's entry block)."""
+    v, tile = k.kernel.rows[-1].variable, k.kernel.tile
     for x in k.used:
-        if x.op == "load" and not x.args and _crosses(x, k.kernel.tile, v):
+        if x.op == "load" and not x.args and _crosses(x, tile.variable, v):
             number = len(k.tiled)
             k.tiled[x.id] = number
             type_ = memory.memory_type(k.kernel.buffers[x.attrs[0]][0])
-            k.e.emit_raw(f"  %tile{number} = alloca {type_}, i64 {k.lanes * k.lanes}, align 64")
+            k.e.emit_raw(f"  %tile{number} = alloca {type_}, i64 {tile.side**2}, align 64")
 
 
 def _crosses(x, u, v) -> bool:
     terms = dict(x.attrs[1][1])
-    return (
-        terms.get(u) == 1 and terms.get(v, 0) not in (0, 1, -1) and all(a >= 0 for a in terms)
-    )
+    return terms.get(u) == 1 and terms.get(v, 0) not in (0, 1, -1) and all(a >= 0 for a in terms)
 
 
 def emit_tiles(k, piece) -> None:
-    """One piece: a block of u against all of v."""
-    e, lanes = k.e, k.lanes
-    u, v = k.kernel.rows[-2], k.kernel.rows[-1]
-    blocks = f"%s{len(k.slotted.values)}"
-    number, which, first = e.fresh(), e.fresh(), e.fresh()
-    e.emit_raw(f"  {number} = udiv i64 {piece}, {blocks}")
-    e.emit_raw(f"  {which} = urem i64 {piece}, {blocks}")
-    e.emit_raw(f"  {first} = mul i64 {which}, {lanes}")
+    """One piece."""
+    e, side = k.e, k.kernel.tile.side
+    v_extent = _extent(k, k.kernel.rows[-1])
+    strip, length = f"%s{len(k.slotted.values)}", f"%s{len(k.slotted.values) + 1}"
+    more = e.instruction(f"add i64 {v_extent}, {length}")
+    strips = e.instruction(f"udiv i64 {e.instruction(f'sub i64 {more}, 1')}, {length}")
+    row = e.instruction(f"udiv i64 {piece}, {strips}")
+    v_low = e.instruction(f"mul i64 {e.instruction(f'urem i64 {piece}, {strips}')}, {length}")
+    v_high = _smaller(e, e.instruction(f"add i64 {v_low}, {length}"), v_extent)
+    number = e.instruction(f"udiv i64 {row}, {strip}")
+    u_low = e.instruction(f"mul i64 {e.instruction(f'urem i64 {row}, {strip}')}, {side}")
     k._bind_rows(k.kernel.rows[:-2], number)
     k._emit_home("outer")
-    u_count = _remaining(k, u, first)
-    u_mask = _first_lanes(e, u_count, lanes)
-    v_extent = _extent(k, v)
 
-    def block(v_first, _):
-        v_count = _remaining(k, v, v_first)
-        v_mask = _first_lanes(e, v_count, lanes)
-        for x in k.used:
-            if x.id in k.tiled:
-                _fill_tile(k, x, first, v_first, v_count, u_mask, v_extent)
-
-        def row(i, _):
-            k.scalars[u.variable] = _sum(e, first, i)
-            k.scalars[v.variable] = v_first
-            mask = None if k.kernel.stream else v_mask  # what is streamed has no part of a vector
-            k.vector_variable, k.mask, k.tile_row = v.variable, mask, i
-            k._row()
-            return []
-
-        k.loop("0", u_count, "1", [], row, "row")
+    def tile(v_first, _):
+        _Tile(k, u_low, v_first, v_low, v_high).emit()
         return []
 
-    k.loop("0", v_extent, lanes, [], block, "block")
-    k.mask, k.vector_variable = None, None
+    k.loop(v_low, v_high, side, [], tile, "tile")
 
 
 def _extent(k, loop):
@@ -73,110 +58,178 @@ def _extent(k, loop):
     return f"%{text}" if text[0] == "s" else text
 
 
-def _sum(e, a, b):
-    name = e.fresh()
-    e.emit_raw(f"  {name} = add i64 {a}, {b}")
-    return name
-
-
-def _remaining(k, loop, first):
-    """min(lanes, extent - first)."""
-    e = k.e
-    left, count = e.fresh(), e.fresh()
-    e.emit_raw(f"  {left} = sub i64 {_extent(k, loop)}, {first}")
-    e.emit_raw(f"  {count} = call i64 @llvm.smin.i64(i64 {left}, i64 {k.lanes})")
+def _smaller(e, a, b):
     e.declare("declare i64 @llvm.smin.i64(i64, i64)")
-    return count
+    return e.instruction(f"call i64 @llvm.smin.i64(i64 {a}, i64 {b})")
 
 
-def _first_lanes(e, count, lanes):
-    copies, e.copies = e.copies, 1
-    mask = e.icmp("slt", memory.lane_numbers(e, lanes), e.splat(Value((count,), "i64", 1), lanes))
-    e.copies = copies
-    return mask
+class _Tile:
+    """[u_first, u_end) x [v_first, v_end), in the strip [v_low, v_high)."""
 
+    def __init__(self, k, u_first, v_first, v_low, v_high):
+        e = k.e
+        self.k, self.e, self.lanes = k, e, k.lanes
+        self.side, self.asks_ahead = k.kernel.tile.side, k.kernel.tile.ahead
+        self.u, self.v = k.kernel.rows[-2].variable, k.kernel.rows[-1].variable
+        self.u_first, self.v_first, self.v_low, self.v_high = u_first, v_first, v_low, v_high
+        self.u_extent = _extent(k, k.kernel.rows[-2])
+        self.u_end = _smaller(e, e.instruction(f"add i64 {u_first}, {self.side}"), self.u_extent)
+        self.v_end = _smaller(e, e.instruction(f"add i64 {v_first}, {self.side}"), v_high)
+        # where masks are not cheap, the last vector along u begins earlier, and so does the tile
+        self.is_masked = e.target.avx512
+        room = e.instruction(f"sub i64 {self.u_extent}, {self.lanes}")
+        self.u_room = None if self.is_masked else room
+        self.u_base = u_first if self.is_masked else _smaller(e, u_first, room)
 
-def _fill_tile(k, x, u_first, v_first, v_count, u_mask, v_extent) -> None:
-    """tile[i][j] = element (u_first + i, v_first + j)."""
-    e, lanes = k.e, k.lanes
-    buffer, position = x.attrs
-    u, v = k.kernel.rows[-2].variable, k.kernel.rows[-1].variable
-    type_ = memory.memory_type(k.kernel.buffers[buffer][0])
-    vector, suffix = f"<{lanes} x {type_}>", memory._suffix(f"<{lanes} x {type_}>")
-    bits = f"<{lanes} x i1>"
-    e.declare(f"declare {vector} @llvm.masked.load.{suffix}.p0(ptr, i32 immarg, {bits}, {vector})")
-    k.scalars[u] = u_first
-    rows = []
-    last = e.instruction(f"sub i64 {v_count}, 1")
-    e.declare("declare i64 @llvm.smin.i64(i64, i64)")
-    for j in range(lanes):
-        # rows that do not exist repeat the last one that does: a load whose mask is empty costs
-        # hundreds of cycles where its address is in no page (ten times, for 100 x 100 x 100)
-        inside, name = e.instruction(f"call i64 @llvm.smin.i64(i64 {j}, i64 {last})"), e.fresh()
-        k.scalars[v] = _sum(e, v_first, inside)
-        k.vector_variable = None
-        base = k._place(position).base
-        address = memory.pointer_at(e, f"%b{buffer}", type_, base)
-        e.emit_raw(
-            f"  {name} = call {vector} @llvm.masked.load.{suffix}.p0(ptr {address}, "
-            f"i32 {memory._align(type_)}, {bits} {u_mask.names[0]}, {vector} zeroinitializer)"
-        )
-        rows.append(name)
-        _prefetch(k, x, k.scalars[v], v_extent)
-    for i, name in enumerate(transpose_registers(e, rows, vector, lanes)):
-        address = memory.pointer_at(e, f"%tile{k.tiled[x.id]}", type_, i * lanes)
-        e.emit_raw(f"  store {vector} {name}, ptr {address}, align {memory._align(type_)}")
+    def emit(self) -> None:
+        loads = [x for x in self.k.used if x.id in self.k.tiled]
+        for x in loads:
+            self._fill(x)
+        ahead = self._next_tile(loads) if self.asks_ahead else []
 
+        def row(u_at, _):
+            self._row(u_at, ahead)
+            return []
 
-def _prefetch(k, x, row, v_extent) -> None:
-    """Asks for the line that is read PREFETCH_ROWS rows later, in this block of u or from the start
-    of the next one: the stride hides it from the machine's own prefetcher."""
-    e, lanes = k.e, k.lanes
-    buffer, position = x.attrs
-    v = k.kernel.rows[-1].variable
-    ahead = e.instruction(f"call i64 @llvm.smin.i64(i64 {PREFETCH_ROWS}, i64 {v_extent})")
-    later = e.instruction(f"add i64 {row}, {ahead}")
-    wrapped = e.instruction(f"sub i64 {later}, {v_extent}")
-    is_next = e.instruction(f"icmp sge i64 {wrapped}, 0")
-    before = k.scalars[v]
-    k.scalars[v] = e.instruction(f"select i1 {is_next}, i64 {wrapped}, i64 {later}")
-    base = k._place(position).base
-    k.scalars[v] = before
-    shift = e.instruction(f"select i1 {is_next}, i64 {lanes}, i64 0")
-    type_ = memory.memory_type(k.kernel.buffers[buffer][0])
-    start = memory.pointer_at(e, f"%b{buffer}", type_, base)
-    prefetch_line(e, memory.pointer_at(e, start, type_, shift))
+        self.k.loop(self.u_first, self.u_end, "1", [], row, "row")
 
+    # ------------------------------------------------------------------ reading
+    def _fill(self, x) -> None:
+        """scratch[i][j] = element (u_base + i, v_first + j)."""
+        k, e = self.k, self.e
+        count = min(self.lanes, MAX_ROWS)
+        buffer, type_ = f"%b{x.attrs[0]}", memory.memory_type(k.kernel.buffers[x.attrs[0]][0])
 
-def transpose_registers(e, rows, vector, lanes):
-    """Transposes lanes × lanes elements held in `lanes` vectors: each round exchanges the off-
-    diagonal blocks of twice the size (Eklundh 1972)."""
-    width = 1
-    while width < lanes:
-        result = list(rows)
-        low = [i if not i & width else i - width + lanes for i in range(lanes)]
-        high = [i + width if not i & width else i + lanes for i in range(lanes)]
-        for i in range(lanes):
-            if i & width:
-                continue
-            a, b = rows[i], rows[i + width]
-            result[i] = _shuffle(e, vector, a, b, low, lanes)
-            result[i + width] = _shuffle(e, vector, a, b, high, lanes)
-        rows, width = result, 2 * width
-    return rows
+        def rows(v_at, _):
+            offsets = self._row_offsets(x, v_at, count)
+            along = e.instruction(f"sub i64 {v_at}, {self.v_first}")
 
+            def block(u_at, _):
+                first = u_at if self.is_masked else _smaller(e, u_at, self.u_room)
+                shift = e.instruction(f"sub i64 {first}, {self.u_first}")
+                source = memory.pointer_at(e, buffer, type_, shift)
+                loaded = self._load_rows(type_, source, offsets, first)
+                down = e.instruction(f"sub i64 {first}, {self.u_base}")
+                at = e.instruction(f"mul i64 {down}, {self.side}")
+                at = e.instruction(f"add i64 {at}, {along}")
+                target = memory.pointer_at(e, f"%tile{k.tiled[x.id]}", type_, at)
+                self._store_columns(type_, target, loaded)
+                return []
 
-def _shuffle(e, vector, a, b, picks, lanes):
-    name = e.fresh()
-    mask = ", ".join(f"i32 {p}" for p in picks)
-    e.emit_raw(f"  {name} = shufflevector {vector} {a}, {vector} {b}, <{lanes} x i32> <{mask}>")
-    return name
+            k.loop(self.u_first, self.u_end, self.lanes, [], block, "block")
+            return []
+
+        k.loop(self.v_first, self.v_end, count, [], rows, "rows")
+
+    def _row_offsets(self, x, v_at, count) -> list[str]:
+        """Where `count` rows of the source are, at u_first. Rows that do not exist repeat the last
+        one that does: a load whose mask is empty costs hundreds of cycles where its address is in
+        no page (ten times, for 100 x 100 x 100)."""
+        e = self.e
+        left = e.instruction(f"sub i64 {self.v_end}, {v_at}")
+        stride = self._stride(x)
+        at = self._position(x.attrs[1], self.u_first, v_at)
+        found = [at]
+        for j in range(1, count):
+            exists = e.instruction(f"icmp sgt i64 {left}, {j}")
+            step = e.instruction(f"select i1 {exists}, i64 {stride}, i64 0")
+            at = e.instruction(f"add i64 {at}, {step}")
+            found.append(at)
+        return found
+
+    def _stride(self, x) -> str:
+        text = dict(self.k.slotted.affines[x.attrs[1]][1])[self.v]
+        return f"%{text}" if text[0] == "s" else text
+
+    def _position(self, position, u_at, v_at) -> str:
+        """An index at a place of the tile, as a scalar."""
+        k = self.k
+        k.scalars[self.u], k.scalars[self.v], k.vector_variable = u_at, v_at, None
+        return memory.settled(self.e, k._place(position)).base
+
+    def _load_rows(self, type_, source, offsets, first) -> list[str]:
+        e, lanes = self.e, self.lanes
+        mask = None
+        if self.is_masked:
+            left = e.instruction(f"sub i64 {self.u_extent}, {first}")
+            mask = memory.first_bits(e, left, lanes)
+        found = []
+        for offset in offsets:
+            address = memory.pointer_at(e, source, type_, offset)
+            found.append(memory._vector_load(e, f"<{lanes} x {type_}>", type_, address, mask))
+        return found
+
+    def _store_columns(self, type_, target, rows) -> None:
+        e, lanes, count = self.e, self.lanes, len(rows)
+        vector, part = f"<{lanes} x {type_}>", f"<{count} x {type_}>"
+        columns = transpose_registers(e, rows, vector, lanes, memory.nbytes(type_))
+        for j, name in enumerate(columns):
+            for start in range(0, lanes, count):
+                piece = name
+                if count < lanes:
+                    picks = ", ".join(f"i32 {start + i}" for i in range(count))
+                    piece = e.instruction(
+                        f"shufflevector {vector} {name}, {vector} poison, <{count} x i32> <{picks}>"
+                    )
+                address = memory.pointer_at(e, target, type_, (start + j) * self.side)
+                e.emit_raw(f"  store {part} {piece}, ptr {address}, align {memory._align(type_)}")
+
+    # ------------------------------------------------------------------ writing
+    def _row(self, u_at, ahead) -> None:
+        """The body for one u, with vectors along v."""
+        k, e = self.k, self.e
+        down = e.instruction(f"sub i64 {u_at}, {self.u_first}")
+        for start, stride, type_ in ahead:
+            at = e.instruction(f"mul i64 {down}, {stride}")
+            self._ask_for_lines(memory.pointer_at(e, start, type_, at), type_, SECOND, False)
+        if self.asks_ahead and not k.kernel.stream:
+            self._ask_for_results(u_at)
+        scratch = e.instruction(f"sub i64 {u_at}, {self.u_base}")
+        scratch = e.instruction(f"mul i64 {scratch}, {self.side}")
+        k.tile_row = e.instruction(f"sub i64 {scratch}, {self.v_first}")
+        k.scalars[self.u] = u_at
+        k._vector_loop(self.v, self.v_first, self.v_end, [], lambda carried: k._row() or [])
+
+    def _next_tile(self, loads) -> list[tuple[str, str, str]]:
+        """Of each transposed load: where the next tile begins, the distance of its rows, the type.
+        After the strip's last one this is the first of the next strip."""
+        e, found = self.e, []
+        after = e.instruction(f"add i64 {self.v_first}, {self.side}")
+        is_last = e.instruction(f"icmp sge i64 {after}, {self.v_high}")
+        v_next = e.instruction(f"select i1 {is_last}, i64 {self.v_low}, i64 {after}")
+        shift = e.instruction(f"select i1 {is_last}, i64 {self.side}, i64 0")
+        u_next = e.instruction(f"add i64 {self.u_first}, {shift}")
+        for x in loads:
+            type_ = memory.memory_type(self.k.kernel.buffers[x.attrs[0]][0])
+            at = self._position(x.attrs[1], u_next, v_next)
+            start = memory.pointer_at(e, f"%b{x.attrs[0]}", type_, at)
+            found.append((start, self._stride(x), type_))
+        return found
+
+    def _ask_for_results(self, u_at) -> None:
+        """The lines that the next tile writes, to be owned by then."""
+        e, k = self.e, self.k
+        v_next = e.instruction(f"add i64 {self.v_first}, {self.side}")
+        for store in k.kernel.stores:
+            terms = dict(store.position[1])
+            if terms.get(self.v) == 1 and all(atom >= 0 for atom in terms):
+                type_ = memory.memory_type(k.kernel.buffers[store.buffer][0])
+                at = self._position(store.position, u_at, v_next)
+                start = memory.pointer_at(e, f"%b{store.buffer}", type_, at)
+                self._ask_for_lines(start, type_, NEAR, True)
+
+    def _ask_for_lines(self, start, type_, level, for_writing) -> None:
+        """All lines of a tile's row."""
+        per_line = LINE_BYTES // memory.nbytes(type_)
+        for at in range(0, self.side, per_line):
+            address = memory.pointer_at(self.e, start, type_, at)
+            prefetch_line(self.e, address, level, for_writing)
 
 
 def load_row(k, x) -> Value:
-    """Row `tile_row` of a transposed load's tile: a vector along v."""
-    e = k.e
+    """A transposed load's elements for this u: a vector along v."""
     code = k.kernel.buffers[x.attrs[0]][0]
-    base = e.instruction(f"mul i64 {k.tile_row}, {k.lanes}")
+    at = k.scalars[k.kernel.rows[-1].variable]
+    base = k.e.instruction(f"add i64 {k.tile_row}, {at}")
     place = memory.Place(base, "1", ())
-    return memory.load(e, code, f"%tile{k.tiled[x.id]}", place, k.lanes)
+    return memory.load(k.e, code, f"%tile{k.tiled[x.id]}", place, k.lanes)

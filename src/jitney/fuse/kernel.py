@@ -7,7 +7,7 @@
 
 `lane` says which loop the vector registers run along: 'row' (the last row loop: lanes are
 neighbouring rows) or 'stage' (the last loop of every stage: lanes are neighbouring elements of one
-row). With `tile` = u, the last two row loops (u, v) run in square blocks in which loads that are
+row). With a `tile` along u, the last two row loops (u, v) run in squares in which loads that are
 contiguous along u are transposed in registers. `borders` are conditions that are constants in the
 middle of the row loops. With `sweep` the stage of a kernel that reduces columns takes that many
 rows at a time, of all columns (codegen/sweep.py). `copies` vectors of rows keep their saved values
@@ -21,6 +21,7 @@ without names, is what kernels are cached by.
 """
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from .affine import Affine
 
@@ -111,6 +112,16 @@ class Stage:
         return found + ([self.test] if self.test is not None else [])
 
 
+class Tile(NamedTuple):
+    """Squares of the row loops (`variable`, the last one), `side` elements wide, in which vectors
+    have `lanes`; `ahead`: the next square's lines are asked for (see tiles.py)."""
+
+    variable: int
+    lanes: int
+    side: int
+    ahead: bool
+
+
 @dataclass
 class Kernel:
     """See the module's text. `buffers[i]` = (element code, 'in' | 'out' | 'inout')."""
@@ -124,7 +135,7 @@ class Kernel:
     saved: list[tuple[str, int]] = field(default_factory=list)
     small: int = 0
     stream: bool = False
-    tile: int | None = None
+    tile: Tile | None = None
     operations: tuple[str, ...] = ()
     label: str = ""
     copies: int = 1
@@ -251,7 +262,8 @@ def number_slots(kernel: Kernel, used: list[Expr]) -> SlottedKernel:
     if kernel.copies > 1:
         flags += f" copies {kernel.copies}"
     if kernel.tile is not None:
-        flags += f" tile {loop_names[kernel.tile]}"
+        variable, lanes, side, ahead = kernel.tile
+        flags += f" tile {loop_names[variable]} {lanes} {side}{' ahead' if ahead else ''}"
     if kernel.sweep:
         flags += f" sweep {kernel.sweep}"
     lines.append(f"rows {rows} lane {kernel.lane}{flags}")

@@ -22,9 +22,7 @@ def cut_pieces(kernel, cost: float, lanes: int) -> tuple[tuple[int, ...], int, i
         rows = math.prod(lo.extent for lo in kernel.rows)
         return (), rows, max(1, -(-rows // wanted))
     if kernel.tile is not None:
-        blocks = -(-kernel.rows[-2].extent // lanes)
-        pieces = blocks * math.prod(lo.extent for lo in kernel.rows[:-2])
-        return (blocks, 1), pieces, max(1, -(-pieces // wanted))
+        return _cut_tiles(kernel, wanted)
     outer = math.prod(lo.extent for lo in kernel.rows[:-1])
     extent = kernel.rows[-1].extent
     short = any(lo.extent < SHORT for lo in kernel.rows[:-1])
@@ -45,3 +43,15 @@ def cut_pieces(kernel, cost: float, lanes: int) -> tuple[tuple[int, ...], int, i
     chunks = -(-extent // chunk) if chunk else 1
     pieces = outer * chunks
     return (chunk, outer), pieces, max(1, -(-pieces // wanted))
+
+
+def _cut_tiles(kernel, wanted: int) -> tuple[tuple[int, ...], int, int]:
+    """Strips of tiles, those of one row of tiles cut where there are few rows: the parameters are
+    the rows of tiles and a strip's length."""
+    side, extent = kernel.tile.side, kernel.rows[-1].extent
+    blocks = -(-kernel.rows[-2].extent // side)
+    strips = blocks * math.prod(lo.extent for lo in kernel.rows[:-2])
+    parts = max(1, min(-(-extent // side), -(-wanted // max(1, strips))))
+    length = -(-extent // (parts * side)) * side
+    pieces = strips * -(-extent // length) if length else 0
+    return (blocks, length), pieces, max(1, -(-pieces // wanted))

@@ -12,16 +12,14 @@ from ..ir.types import nbytes_of
 from . import affine as af
 from .interior import find_borders
 from .kernel import Expr, Kernel, Loop
+from .tiles import choose_tile, streams_tiles
 
 SMALL_ELEMENTS = 2048  # below this a call is dispatch, and a short compile matters more than speed
-LINE_BYTES = 64
 STREAM_BYTES = 16 << 20  # from this size of result on non-temporal stores win (measured)
 SHORT_AXIS = 8
 ROWS_SWEPT = ((10, 8), (60, 4))  # by the cost of an element
 MIN_SWEPT = 32  # rows that are worth going through in the order of memory
 MAX_ANEW = 16  # cost of what each turn computes anew for its rows: a division, say
-MIN_TILE = 8  # shorter axes are not worth transposing in registers
-MAX_TILED_LOADS = 4
 NS_PER_OPERATION = 0.3  # one vector instruction, about one a cycle at 3.5 GHz
 NS_PER_BYTE = 0.04  # 25 GB/s
 SAVED_BYTES = 512 << 10  # of saved values beside their sources: they should stay in L2
@@ -44,8 +42,8 @@ def schedule_kernel(
     elements = rows * max(1, inner)
     kernel.small = _smallness(kernel, elements, repeated)
     kernel.copies = _vectors_beside(kernel, used, target)
-    _choose_tile(kernel, used)
-    kernel.stream = _streams(kernel, target) or _streams_tiles(kernel, used, target)
+    kernel.tile = choose_tile(kernel, used, target)
+    kernel.stream = _streams(kernel, target) or streams_tiles(kernel, target)
     kernel.borders = find_borders(kernel, used)
     kernel.sweep = _rows_swept(kernel, used, target)
     return _cost(kernel, used, rows, inner)
@@ -61,7 +59,10 @@ def _vectors_beside(kernel: Kernel, used: list[Expr], target: CpuTarget) -> int:
 
 
 def lanes_of(kernel: Kernel, used, target: CpuTarget) -> int:
-    """Lanes of the kernel's vectors: of 32-bit elements, or of 64-bit ones where floats are f64."""
+    """Lanes of the kernel's vectors: of 32-bit elements, or of 64-bit ones where floats are f64;
+    those of the tile where there is one."""
+    if kernel.tile is not None:
+        return kernel.tile.lanes
     wide = any(x.dtype == "f64" for x in used)
     return max(2, target.vector_bits // (64 if wide else 32))
 
@@ -165,37 +166,6 @@ def _smallness(kernel, elements, repeated) -> int:
     return int(kernel.lane == "stage" and max(_trip_count(s) for s in kernel.stages) < 64)
 
 
-def _choose_tile(kernel, used) -> None:
-    """Blocks for loads that run along another row loop than the stores do (transposes)."""
-    if kernel.lane != "row" or kernel.stages or len(kernel.rows) < 2 or kernel.small == 2:
-        return
-    v = kernel.rows[-1]
-    others = {lo.variable: lo for lo in kernel.rows[:-1]}
-    votes: dict[int, int] = {}
-    for expr in used:
-        if is_transposed_load(expr, v.variable, others):
-            u = next(a for a, c in expr.attrs[1][1] if c == 1 and a in others)
-            votes[u] = votes.get(u, 0) + 1
-    if not votes:
-        return
-    u = max(votes, key=lambda a: votes[a])
-    if others[u].extent < MIN_TILE or v.extent < MIN_TILE or votes[u] > MAX_TILED_LOADS:
-        return
-    kernel.tile = u
-    kernel.rows = [lo for lo in kernel.rows if lo.variable not in (u, v.variable)]
-    kernel.rows += [others[u], v]
-
-
-def is_transposed_load(expr, v, others) -> bool:
-    """A plain load with a stride along v and stride 1 along another row loop."""
-    if expr.op != "load" or expr.args:
-        return False
-    terms = dict(expr.attrs[1][1])
-    if terms.get(v, 0) in (0, 1, -1) or any(a < 0 for a in terms):
-        return False
-    return any(c == 1 and a in others for a, c in terms.items())
-
-
 def _streams(kernel: Kernel, target: CpuTarget) -> bool:
     if kernel.stages or len(kernel.rows) != 1 or len(kernel.stores) != 1:
         return False
@@ -208,25 +178,6 @@ def _streams(kernel: Kernel, target: CpuTarget) -> bool:
         and row.extent * nbytes_of(code) >= STREAM_BYTES
         and code in ("f32", "f64", "i32", "u32", "i64", "u64")
     )
-
-
-def _streams_tiles(kernel: Kernel, used, target: CpuTarget) -> bool:
-    """Whether a transpose writes whole lines that go past the caches: a large result whose rows,
-    cut into vectors, begin where lines do."""
-    if kernel.tile is None or len(kernel.stores) != 1 or not target.avx512:
-        return False
-    store, lanes = kernel.stores[0], lanes_of(kernel, used, target)
-    code, mode = kernel.buffers[store.buffer]
-    start, terms = store.position
-    row = kernel.rows[-1]
-    size = math.prod(lo.extent for lo in kernel.rows) * nbytes_of(code)
-    lines = [start, row.extent, *[c for atom, c in terms if atom != row.variable]]
-    return (
-        mode == "out" and store.mask is None and size >= STREAM_BYTES
-        and nbytes_of(code) * lanes == LINE_BYTES
-        and dict(terms).get(row.variable) == 1 and all(atom >= 0 for atom, _ in terms)
-        and all(number % lanes == 0 for number in lines)
-    )  # fmt: skip
 
 
 def _rows_swept(kernel: Kernel, used, target: CpuTarget) -> int:
