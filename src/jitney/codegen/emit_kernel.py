@@ -12,10 +12,22 @@ binds all its variables, so whatever does not change in a loop is computed befor
 time; small kernels are masked throughout, which halves the code to compile.
 """
 
+import re
+
 from ..fuse.schedule import lanes_of
 from ..ir.target import CpuTarget
 from ..ir.types import nbytes_of
-from . import interior, memory, prefetch, reduce, register_loop, strided, sweep, transpose
+from . import (
+    interior,
+    memory,
+    neighbours,
+    prefetch,
+    reduce,
+    register_loop,
+    strided,
+    sweep,
+    transpose,
+)
 from .elementwise import constant_of_bits, evaluate, llvm_type
 from .emitter import Emitter, Value
 from .outline import Outliner
@@ -24,6 +36,7 @@ from .outline import Outliner
 # ones overlap well enough in the reorder buffer and would only lengthen the compile.
 COPIES_BY_COST = ((14, 4), (150, 2))
 _COSTLY = 10  # own cost of an operation of which one vector's values may not fit in the registers
+_NEAR = re.compile(r"(.+?)([+-]\d+)?")
 _FLOATS = ("float", "double", "half", "bfloat")
 
 
@@ -52,6 +65,7 @@ class KernelEmitter:
         self.homes: dict = {}
         self.tiled: dict = {}
         self.carry_values: list[Value] = []
+        self.loaded: dict = {}  # vectors of this turn: (buffer, index) -> Value
         self._down: int | None = None  # the loop that goes down the columns of a vector of rows
         self._find_homes()
 
@@ -222,7 +236,7 @@ class KernelEmitter:
             e.emit_raw(f"  {top} = add i64 {low}, {chunk}")
             e.emit_raw(f"  {high} = call i64 @llvm.smin.i64(i64 {top}, i64 {extent})")
             e.declare("declare i64 @llvm.smin.i64(i64, i64)")
-            if kernel.borders:
+            if kernel.borders or kernel.near:
                 interior.emit_parts(self, inner.variable, low, high)
                 return []
             if kernel.sweep:
@@ -266,9 +280,11 @@ class KernelEmitter:
             low = self._advance(low, high, span)
         return self._tail(variable, low, high, carried, body, masked_only)
 
-    def masked_loop(self, variable, low, high) -> None:
-        """The whole row's expressions over [low, high), one masked vector at a time."""
-        self._tail(variable, low, high, [], lambda carried: self._row() or [], True)
+    def masked_loop(self, variable, low, high, emit=None) -> None:
+        """The whole row's expressions over [low, high), one masked vector at a time; `emit` writes
+        them if something is known of them."""
+        emit = emit or self._row
+        self._tail(variable, low, high, [], lambda carried: emit() or [], True)
 
     def _advance(self, low, high, span):
         """Where the unmasked loop stopped: low + (high - low) / span * span."""
@@ -300,6 +316,7 @@ class KernelEmitter:
         self.vector_variable = variable
         self.scalars[variable] = index
         self.mask = None
+        self.loaded = {}
         if high is None:
             return
         left = e.fresh()
@@ -495,8 +512,15 @@ class KernelEmitter:
         down = self._stride_of_rows(position, place)
         if down is not None:
             prefetch.prefetch_rows(self.e, code, f"%b{number}", place, down, self.lanes)
+        if mask is None and position in self.kernel.near:
+            value = neighbours.load(self, x, place)
+            if value is not None:
+                return value
         read = strided.load if self._is_strided(code, place) else memory.load
-        return read(self.e, code, f"%b{number}", place, self.lanes, mask, bool(x.args))
+        value = read(self.e, code, f"%b{number}", place, self.lanes, mask, bool(x.args))
+        if mask is None:
+            self.loaded[number, position] = value
+        return value
 
     def _stride_of_rows(self, position, place) -> str | None:
         """Where whole vectors of columns are reduced: how far apart the rows are that this load
@@ -534,7 +558,7 @@ class KernelEmitter:
             constant.isdigit()
         ):
             constant, skip = "0", int(constant)
-        base = operand(constant)
+        base = self._first_place(constant)
         for atom, coefficient in terms:
             factor = operand(coefficient)
             if atom >= 0:
@@ -552,6 +576,13 @@ class KernelEmitter:
                 product = e.instruction(f"mul i64 {scalar}, {factor}")
             base = product if base == "0" else e.instruction(f"add i64 {base}, {product}")
         return memory.Place(base, step, tuple(vectors), skip)
+
+    def _first_place(self, constant: str) -> str:
+        """The text of an index's constant as an operand: a number, a slot, or one's neighbour."""
+        slot, distance = _NEAR.fullmatch(constant).groups()
+        if distance is None:
+            return operand(slot)
+        return self.e.instruction(f"add i64 {operand(slot)}, {int(distance)}")
 
     def position_without(self, position, variable) -> tuple[str, str]:
         """An affine index where `variable` is zero, and the text of its coefficient."""

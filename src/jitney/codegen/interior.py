@@ -1,55 +1,100 @@
 """A row's loop in three parts, so that conditions of borders are constants in the middle one.
 
-In: a kernel with `borders` (see [Note: borders] in fuse/interior.py) and one row, [low, high). Out:
-the loops: a masked one for the left border, unmasked ones for the middle (as many copies as the
-lighter body allows, then one), the masked one again for the right border, which is written once, as
-the body of a loop of two turns. A border may be empty, and so may the middle.
+In: a kernel with `borders` (see [Note: borders] in fuse/interior.py) or `near` loads, and one row,
+[low, high). Out: the loops: a masked one for the left border, unmasked ones for the middle (as many
+copies as the lighter body allows, then one), the masked one again for the right border, which is
+written once, as the body of a loop of two turns. A border may be empty, and so may the middle,
+which begins where a vector of the result begins in memory. Rows in which a condition on another
+axis has the other value are one masked loop, so that in those borders these conditions are known.
 Keeps: which elements are computed, and how; only conditions known to hold are not asked.
 """
 
 from ..fuse.kernel import Expr, Store
+from . import memory
 from .emitter import Value
+
+MANY, MOST_OF_MANY = 4, 48  # copies of a stencil's middle, up to so many expressions
 
 
 def emit_parts(k, variable: int, low: str, high: str) -> None:
     """The loops of one row; `k` is the KernelEmitter."""
-    e = k.e
-    plan = Middle(k)
-    copies = k.copies_for(plan.needed_expressions())
+    e, fits = k.e, _row_fits(k)
+    emit_border, turns = None, "2"
+    if fits is not None:  # rows at a border of another axis are all border
+        k.masked_loop(variable, low, _choice(e, fits, low, high))
+        others = [b for b in k.kernel.borders if variable not in b.condition.variables]
+        emit_border, turns = Middle(k, others).emit, _choice(e, fits, "2", "0")
+    plan = Middle(k, k.kernel.borders)
+    copies = _copies(k, plan)
     first, last = _bounds(k, variable, low, high)
+    first = _aligned(k, variable, first, last)
     end = _whole_steps(k, first, last, k.lanes)
     wide_end = _whole_steps(k, first, last, k.lanes * copies)
 
     def part(turn, _):
-        is_left = e.fresh()
-        e.emit_raw(f"  {is_left} = icmp eq i64 {turn}, 0")
+        is_left = e.instruction(f"icmp eq i64 {turn}, 0")
         start, stop = _choice(e, is_left, low, end), _choice(e, is_left, first, high)
-        k.masked_loop(variable, start, stop)
+        k.masked_loop(variable, start, stop, emit_border)
         begin = _choice(e, is_left, first, end)
         if copies > 1:
-            middle_loop(begin, wide_end, copies)
+            _middle_loop(k, variable, plan, begin, wide_end, copies)
             begin = _choice(e, is_left, wide_end, end)
-        middle_loop(begin, end, 1)
+        _middle_loop(k, variable, plan, begin, end, 1)
         return []
 
-    def middle_loop(start, stop, count):
-        def body(index, _):
-            k.bind_vector(variable, index, None)
-            plan.emit()
-            return []
-
-        e.copies = count
-        k.loop(start, stop, str(k.lanes * count), [], body, "middle")
-        e.copies = 1
-
-    k.loop("0", "2", "1", [], part, "part")
+    k.loop("0", turns, "1", [], part, "part")
     k.vector_variable = None
 
 
+def _middle_loop(k, variable: int, plan, start: str, stop: str, copies: int) -> None:
+    def body(index, _):
+        k.bind_vector(variable, index, None)
+        plan.emit()
+        return []
+
+    k.e.copies = copies
+    k.loop(start, stop, str(k.lanes * copies), [], body, "middle")
+    k.e.copies = 1
+
+
+def _copies(k, plan) -> int:
+    """How many vectors the middle does at a time: neighbours are made of vectors side by side."""
+    needed = plan.needed_expressions()
+    copies = k.copies_for(needed)
+    return MANY if k.kernel.near and copies > 1 and len(needed) <= MOST_OF_MANY else copies
+
+
+def _row_fits(k) -> str | None:
+    """Whether this row has the values that the plan says of the other axes' conditions."""
+    fits = None
+    for border in k.kernel.borders:
+        x = border.condition
+        if k.kernel.rows[-1].variable in x.variables:
+            continue
+        holds = k.values[x.id].names[0]
+        if not border.holds:
+            holds = k.e.instruction(f"xor i1 {holds}, true")
+        fits = holds if fits is None else k.e.instruction(f"and i1 {fits}, {holds}")
+    return fits
+
+
+def _aligned(k, variable: int, first: str, last: str) -> str:
+    """The first place from `first` on whose result begins a vector in memory, or `last`."""
+    e, store = k.e, k.kernel.stores[0]
+    type_ = memory.memory_type(k.kernel.buffers[store.buffer][0])
+    if dict(store.position[1]).get(variable) != 1:
+        return first
+    base, _ = k.position_without(store.position, variable)
+    start = e.instruction(f"add i64 {base}, {first}")
+    place = memory.pointer_at(e, f"%b{store.buffer}", type_, start)
+    number = e.instruction(f"ptrtoint ptr {place} to i64")
+    beyond = e.instruction(f"udiv i64 {number}, {memory.nbytes(type_)}")
+    missing = e.instruction(f"and i64 {e.instruction(f'sub i64 0, {beyond}')}, {k.lanes - 1}")
+    return _extreme(e, "smin", e.instruction(f"add i64 {first}, {missing}"), last)
+
+
 def _choice(e, condition: str, a: str, b: str) -> str:
-    name = e.fresh()
-    e.emit_raw(f"  {name} = select i1 {condition}, i64 {a}, i64 {b}")
-    return name
+    return e.instruction(f"select i1 {condition}, i64 {a}, i64 {b}")
 
 
 def _whole_steps(k, first: str, last: str, span: int) -> str:
@@ -60,24 +105,18 @@ def _whole_steps(k, first: str, last: str, span: int) -> str:
 
 
 def _bounds(k, variable: int, low: str, high: str) -> tuple[str, str]:
-    """The middle of this row: where all conditions have the values that the plan says."""
+    """The middle of a row that fits: where its own conditions have the values of the plan."""
     e = k.e
-    first, last, fits = low, high, None
+    first, last = low, high
     for border in k.kernel.borders:
         x = border.condition
         if variable not in x.variables:
-            holds = k.values[x.id].names[0]
-            if not border.holds:
-                holds = e.instruction(f"xor i1 {holds}, true")
-            fits = holds if fits is None else e.instruction(f"and i1 {fits}, {holds}")
             continue
         start, stop = _range(k, x, variable)
         if border.holds or border.above:
             first = _extreme(e, "smax", first, start if border.holds else stop)
         if border.holds or not border.above:
             last = _extreme(e, "smin", last, stop if border.holds else start)
-    if fits is not None:
-        last = e.instruction(f"select i1 {fits}, i64 {last}, i64 {low}")
     first = _extreme(e, "smin", first, high)
     return first, _extreme(e, "smax", last, first)
 
@@ -104,15 +143,16 @@ class Middle:
     `known[id]`: the value of a condition. `same[id]`: the expression that it is equal to.
     """
 
-    def __init__(self, k):
+    def __init__(self, k, borders):
         self.k = k
-        self.known: dict[int, bool] = {b.condition.id: b.holds for b in k.kernel.borders}
+        self.known: dict[int, bool] = {b.condition.id: b.holds for b in borders}
         self.same: dict[int, Expr] = {}
         for x in k.used:
             self._simplify(x)
         self.stores = [s for s in k.kernel.stores if s.mask is None or self.value_of(s.mask) is not
                        False]  # fmt: skip
         self.needed = self._needed()
+        self.midsts = {midst for midst, _ in k.kernel.near.values()}
 
     def value_of(self, x: Expr) -> bool | None:
         """Whether a condition holds, if that is known."""
@@ -172,10 +212,15 @@ class Middle:
     def emit(self) -> None:
         """One vector of the row (or several copies)."""
         k = self.k
-        for x in k.homes.get(("row", 0), ()):
-            if x.id in self.needed or x.id in self.known:
-                k.values[x.id] = self._value(x)
+        home = [x for x in k.homes.get(("row", 0), ()) if x.id in self.needed or x.id in self.known]
+        for x in sorted(home, key=self._is_not_midst):
+            k.values[x.id] = self._value(x)
         k.store_all([self._store(s) for s in self.stores])
+
+    def _is_not_midst(self, x: Expr) -> bool:
+        """Whether no neighbours are made of a load: those of which they are come first."""
+        masked = x.args and not self.value_of(x.args[0]) if x.op == "load" else True
+        return bool(masked) or x.attrs[1] not in self.midsts or any(a < 0 for a, _ in x.attrs[1][1])
 
     def _value(self, x: Expr) -> Value:
         k = self.k

@@ -141,6 +141,7 @@ class Kernel:
     copies: int = 1
     borders: list = field(default_factory=list)  # see interior.py
     sweep: int = 0
+    near: dict = field(default_factory=dict)  # see near_loads.py
 
 
 SHORT_STRIDE = 4  # up to here vectors are read whole and their elements picked
@@ -179,12 +180,18 @@ class SlottedKernel:
     params: dict
 
 
-def _affine_text(slots, affines, affine, names, lane_loops) -> str:
+def _affine_text(slots, affines, affine, names, lane_loops, near) -> str:
     """The text of an index; one slot for each (atom, coefficient) of the kernel.
 
-    Short strides along the vector loops are structural: their elements come in whole vectors.
+    Short strides along the vector loops are structural: their elements come in whole vectors. So
+    are the distances of loads from one near them.
     """
     known = affines.get(affine)
+    if known is None and affine in near:
+        midst, distance = near[affine]
+        _affine_text(slots, affines, midst, names, lane_loops, {})
+        base, terms = affines[midst]
+        known = affines[affine] = (f"{base}{distance:+}", terms)
     if known is None:
         terms, skipped = [], 0
         for atom, c in affine[1]:
@@ -245,7 +252,7 @@ def number_slots(kernel: Kernel, used: list[Expr]) -> SlottedKernel:
     lane_loops = _lane_loops(kernel)
 
     def affine(a):
-        return _affine_text(slots, affines, a, names, lane_loops)
+        return _affine_text(slots, affines, a, names, lane_loops, kernel.near)
 
     def loop_text(loop):
         loop_names[loop.variable] = f"v{len(loop_names)}"

@@ -12,6 +12,7 @@ from ..ir.types import nbytes_of
 from . import affine as af
 from .interior import find_borders
 from .kernel import Expr, Kernel, Loop
+from .near_loads import find_near_loads
 from .tiles import choose_tile, streams_tiles
 
 SMALL_ELEMENTS = 2048  # below this a call is dispatch, and a short compile matters more than speed
@@ -45,6 +46,7 @@ def schedule_kernel(
     kernel.tile = choose_tile(kernel, used, target)
     kernel.stream = _streams(kernel, target) or streams_tiles(kernel, target)
     kernel.borders = find_borders(kernel, used)
+    kernel.near = find_near_loads(kernel, used)
     kernel.sweep = _rows_swept(kernel, used, target)
     return _cost(kernel, used, rows, inner)
 

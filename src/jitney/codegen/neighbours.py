@@ -1,0 +1,49 @@
+"""Vectors of a stencil that lie a few elements beside loaded ones, made in registers.
+
+In: a load that `Kernel.near` says has a neighbour in its midst, and that neighbour's vectors, side
+by side in memory, one for each unrolled copy. Out: the vectors of the load: all but the first or
+the last are two halves of neighbours, one instruction each (valignd); that one is loaded.
+
+With vectors of 64 bytes every unaligned load crosses a line of the cache and takes the time of two,
+and there is one load a cycle (Zen 4).
+"""
+
+from . import memory
+from .emitter import Value
+
+_TYPES = ("float", "double", "i32", "i64")  # one instruction shifts their vectors by elements
+
+
+def load(k, x, place) -> Value | None:
+    """The vectors of a load, or None if they must be read from memory."""
+    e, lanes = k.e, k.lanes
+    number, position = x.attrs
+    midst, distance = k.kernel.near[position]
+    known = k.loaded.get((number, midst))
+    type_ = memory.memory_type(k.kernel.buffers[number][0])
+    if known is None or type_ not in _TYPES or not e.target.avx512 or place.step != "1":
+        return None
+    names = list(known.names)
+    if not 1 < e.copies == len(names) or abs(distance) >= lanes:
+        return None
+    end = e.copies - 1 if distance > 0 else 0
+    base = e.instruction(f"add i64 {place.base}, {end * lanes}") if end else place.base
+    copies, e.copies = e.copies, 1
+    there = place._replace(base=base)
+    edge = memory.load(e, k.kernel.buffers[number][0], f"%b{number}", there, lanes)
+    e.copies = copies
+    moved = [_shifted(e, known, a, b, distance % lanes) for a, b in zip(names, names[1:])]
+    found = [*moved, edge.names[0]] if distance > 0 else [edge.names[0], *moved]
+    return Value(tuple(found), known.type, lanes)
+
+
+def _shifted(e, like: Value, low: str, high: str, first: int) -> str:
+    """The elements from number `first` on of two vectors that follow one another. As integers: for
+    floats LLVM takes a general permutation, which needs a register of numbers and a move."""
+    lanes, whole = like.lanes, {"float": "i32", "double": "i64"}.get(like.type, like.type)
+    vector = f"<{lanes} x {whole}>"
+    if whole != like.type:
+        low, high = [e.instruction(f"bitcast {like.text} {v} to {vector}") for v in (low, high)]
+    mask = ", ".join(f"i32 {first + i}" for i in range(lanes))
+    both = e.instruction(f"shufflevector {vector} {low}, {vector} {high}, <{lanes} x i32> <{mask}>")
+    return e.instruction(f"bitcast {vector} {both} to {like.text}") if whole != like.type else both

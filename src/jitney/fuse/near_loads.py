@@ -1,0 +1,48 @@
+"""Which loads of a stencil lie a few elements beside one another along the vector loop.
+
+In: a scheduled kernel and its live expressions. Out: for the index of such a load, the index of the
+one in their midst and how far away it is. Codegen then loads the vectors in the midst, and makes
+the others of them in registers: a vector that crosses two lines of the cache takes the time of two,
+and one load a cycle is what limits a stencil whose rows are in the cache. The kernel's text says
+the distances, which are no slots.
+"""
+
+from . import affine as af
+from .affine import Affine
+from .kernel import Expr, Kernel
+
+FAR = 4  # elements: stencils of higher order go no further
+
+
+def find_near_loads(kernel: Kernel, used: list[Expr]) -> dict[Affine, tuple[Affine, int]]:
+    """See the module's text."""
+    if kernel.lane != "row" or kernel.stages or kernel.saved or kernel.tile is not None:
+        return {}
+    if kernel.small or kernel.stream:
+        return {}
+    row = kernel.rows[-1].variable
+    constants: dict[tuple, set[int]] = {}
+    for x in used:
+        if x.op == "load" and af.coefficient_of(x.attrs[1], row) == 1:
+            constants.setdefault(x.attrs[1][1], set()).add(x.attrs[1][0])
+    stored = {store.position for store in kernel.stores}
+    found = {}
+    for terms, places in constants.items():
+        for place, midst in _midsts(sorted(places), {c for c, t in stored if t == terms}).items():
+            found[place, terms] = ((midst, terms), place - midst)
+    return found
+
+
+def _midsts(places: list[int], stored: set[int]) -> dict[int, int]:
+    """For each of several places near one another, the place in their midst: that of a result, if
+    one is there, for its vectors are aligned."""
+    found = {}
+    while places:
+        group = [p for p in places if p - places[0] <= FAR]
+        aligned = [p for p in places if p in stored and p - places[0] <= FAR]
+        midst = aligned[0] if aligned else group[len(group) // 2]
+        group = [p for p in places if p - midst <= FAR]
+        if len(group) > 1:
+            found.update({p: midst for p in group if p != midst})
+        places = places[len(group) :]
+    return found
