@@ -14,6 +14,7 @@ time; small kernels are masked throughout, which halves the code to compile.
 
 import re
 
+from ..fuse.kernel import Stream
 from ..fuse.schedule import lanes_of
 from ..ir.target import CpuTarget
 from ..ir.types import nbytes_of
@@ -236,7 +237,7 @@ class KernelEmitter:
             e.emit_raw(f"  {top} = add i64 {low}, {chunk}")
             e.emit_raw(f"  {high} = call i64 @llvm.smin.i64(i64 {top}, i64 {extent})")
             e.declare("declare i64 @llvm.smin.i64(i64, i64)")
-            if kernel.borders or kernel.near:
+            if kernel.borders or kernel.near or kernel.stream == Stream.PARTS:
                 interior.emit_parts(self, inner.variable, low, high)
                 return []
             if kernel.sweep:

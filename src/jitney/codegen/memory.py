@@ -302,7 +302,7 @@ def _store_run(e, type_, pointer, place, value, lanes, mask, stream):
         address = pointer_at(e, pointer, type_, _shifted(e, place.base, amount))
         name = value.names[u if len(value.names) > 1 else 0]
         if mask is None:
-            hint = f", align {nbytes(type_) * lanes}, !nontemporal !0" if stream else ""
+            hint = f", align {min(64, nbytes(type_) * lanes)}, !nontemporal !0" if stream else ""
             align = hint or f", align {_align(type_)}"
             e.emit_raw(f"  store {vector} {name}, ptr {address}{align}")
             continue

@@ -32,7 +32,7 @@ def find_borders(kernel: Kernel, used: list[Expr]) -> list[Border]:
     """See the module's text."""
     if kernel.lane != "row" or kernel.stages or kernel.saved or kernel.tile is not None:
         return []
-    if kernel.small or kernel.stream:
+    if kernel.small:
         return []
     extents = {loop.variable: loop.extent for loop in kernel.rows}
     inner = kernel.rows[-1].variable

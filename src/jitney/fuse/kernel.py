@@ -21,6 +21,7 @@ without names, is what kernels are cached by.
 """
 
 from dataclasses import dataclass, field
+from enum import IntEnum
 from typing import NamedTuple
 
 from .affine import Affine
@@ -112,6 +113,15 @@ class Stage:
         return found + ([self.test] if self.test is not None else [])
 
 
+class Stream(IntEnum):
+    """Stores that go past the caches: none, those of rows that begin where lines do, or those of
+    the whole lines in rows that begin anywhere."""
+
+    NONE = 0
+    LINES = 1
+    PARTS = 2
+
+
 class Tile(NamedTuple):
     """Squares of the row loops (`variable`, the last one), `side` elements wide, in which vectors
     have `lanes`; `ahead`: the next square's lines are asked for (see tiles.py)."""
@@ -134,7 +144,7 @@ class Kernel:
     exprs: list[Expr]
     saved: list[tuple[str, int]] = field(default_factory=list)
     small: int = 0
-    stream: bool = False
+    stream: Stream = Stream.NONE
     tile: Tile | None = None
     operations: tuple[str, ...] = ()
     label: str = ""
@@ -265,7 +275,9 @@ def number_slots(kernel: Kernel, used: list[Expr]) -> SlottedKernel:
 
     lines = ["buffers " + " ".join(f"{code}:{mode}" for code, mode in kernel.buffers)]
     rows = " ".join([loop_text(loop) for loop in kernel.rows])
-    flags = f" small {kernel.small}{' stream' if kernel.stream else ''}"
+    flags = f" small {kernel.small}"
+    if kernel.stream:
+        flags += " stream" + " parts" * (kernel.stream == Stream.PARTS)
     if kernel.copies > 1:
         flags += f" copies {kernel.copies}"
     if kernel.tile is not None:

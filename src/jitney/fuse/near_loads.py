@@ -18,7 +18,7 @@ def find_near_loads(kernel: Kernel, used: list[Expr]) -> dict[Affine, tuple[Affi
     """See the module's text."""
     if kernel.lane != "row" or kernel.stages or kernel.saved or kernel.tile is not None:
         return {}
-    if kernel.small or kernel.stream:
+    if kernel.small:
         return {}
     row = kernel.rows[-1].variable
     constants: dict[tuple, set[int]] = {}

@@ -11,12 +11,15 @@ from ..ir.target import CpuTarget
 from ..ir.types import nbytes_of
 from . import affine as af
 from .interior import find_borders
-from .kernel import Expr, Kernel, Loop
+from .kernel import Expr, Kernel, Loop, Stream
 from .near_loads import find_near_loads
-from .tiles import choose_tile, streams_tiles
+from .tiles import LINE_BYTES, choose_tile, streams_tiles
 
 SMALL_ELEMENTS = 2048  # below this a call is dispatch, and a short compile matters more than speed
 STREAM_BYTES = 16 << 20  # from this size of result on non-temporal stores win (measured)
+LEAST_STREAMED = 1 << 20  # of it, by one kernel
+LEAST_ROW = 512  # elements: shorter rows that begin within lines are parts of lines above all
+_STREAMED = ("f32", "f64", "i32", "u32", "i64", "u64")
 SHORT_AXIS = 8
 ROWS_SWEPT = ((10, 8), (60, 4))  # by the cost of an element
 MIN_SWEPT = 32  # rows that are worth going through in the order of memory
@@ -44,9 +47,9 @@ def schedule_kernel(
     kernel.small = _smallness(kernel, elements, repeated)
     kernel.copies = _vectors_beside(kernel, used, target)
     kernel.tile = choose_tile(kernel, used, target)
-    kernel.stream = _streams(kernel, target) or streams_tiles(kernel, target)
     kernel.borders = find_borders(kernel, used)
     kernel.near = find_near_loads(kernel, used)
+    kernel.stream = streams_tiles(kernel, target) if kernel.tile else _streams(kernel)
     kernel.sweep = _rows_swept(kernel, used, target)
     return _cost(kernel, used, rows, inner)
 
@@ -168,18 +171,27 @@ def _smallness(kernel, elements, repeated) -> int:
     return int(kernel.lane == "stage" and max(_trip_count(s) for s in kernel.stages) < 64)
 
 
-def _streams(kernel: Kernel, target: CpuTarget) -> bool:
-    if kernel.stages or len(kernel.rows) != 1 or len(kernel.stores) != 1:
-        return False
-    store = kernel.stores[0]
+def _streams(kernel: Kernel) -> Stream:
+    """Whether rows go past the caches: much is written, to a large result, along its rows."""
+    if kernel.lane != "row" or kernel.stages or len(kernel.stores) != 1 or kernel.small:
+        return Stream.NONE
+    store, row = kernel.stores[0], kernel.rows[-1]
     code, mode = kernel.buffers[store.buffer]
-    row = kernel.rows[0]
-    return (
-        mode == "out"
-        and store.position == (0, ((row.variable, 1),))
-        and row.extent * nbytes_of(code) >= STREAM_BYTES
-        and code in ("f32", "f64", "i32", "u32", "i64", "u64")
-    )
+    start, terms = store.position
+    rest = dict(terms)
+    if mode != "out" or store.mask is not None or code not in _STREAMED or (
+        rest.pop(row.variable, 0) != 1 or any(atom < 0 or c < 0 for atom, c in rest.items())
+    ):
+        return Stream.NONE
+    size, extents = nbytes_of(code), {lo.variable: lo.extent for lo in kernel.rows}
+    last = start + row.extent + sum(c * (extents[atom] - 1) for atom, c in rest.items())
+    if last * size < STREAM_BYTES or math.prod(extents.values()) * size < LEAST_STREAMED:
+        return Stream.NONE
+    line = LINE_BYTES // size
+    in_parts = kernel.borders or kernel.near
+    if not in_parts and all(number % line == 0 for number in [start, *rest.values()]):
+        return Stream.LINES if row.extent >= LEAST_ROW // 4 else Stream.NONE
+    return Stream.PARTS if row.extent >= LEAST_ROW else Stream.NONE
 
 
 def _rows_swept(kernel: Kernel, used, target: CpuTarget) -> int:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from ..ir.target import CpuTarget
 from ..ir.types import nbytes_of
-from .kernel import Expr, Kernel, Loop, Tile
+from .kernel import Expr, Kernel, Loop, Stream, Tile
 
 LINE_BYTES = 64
 LEAST_EXTENT = 8  # shorter axes are not worth transposing in registers
@@ -114,18 +114,19 @@ def _size(kernel: Kernel) -> int:
     return elements * sum(nbytes_of(kernel.buffers[s.buffer][0]) for s in kernel.stores)
 
 
-def streams_tiles(kernel: Kernel, target: CpuTarget) -> bool:
+def streams_tiles(kernel: Kernel, target: CpuTarget) -> Stream:
     """Whether a transpose writes whole lines that go past the caches: a large result whose rows,
     cut into vectors, begin where lines do."""
     if kernel.tile is None or len(kernel.stores) != 1 or not target.avx512:
-        return False
+        return Stream.NONE
     store, lanes = kernel.stores[0], kernel.tile.lanes
     code, mode = kernel.buffers[store.buffer]
     start, terms = store.position
     row = kernel.rows[-1].variable
-    return (
+    whole = (
         mode == "out" and store.mask is None and _size(kernel) >= STREAM_BYTES
         and nbytes_of(code) * lanes == LINE_BYTES
         and dict(terms).get(row) == 1 and all(atom >= 0 for atom, _ in terms)
         and all(number % lanes == 0 for number in [start, *[c for a, c in terms if a != row]])
     )  # fmt: skip
+    return Stream.LINES if whole else Stream.NONE

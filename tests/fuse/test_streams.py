@@ -1,0 +1,59 @@
+"""Rows of large results are written past the caches, wherever they begin."""
+
+import numpy as np
+import pytest
+
+import jitney
+import jitney.numpy as jnp
+from jitney import lax
+
+RNG = np.random.default_rng(0)
+X = RNG.random((2048, 2111), np.float32)  # rows begin anywhere in lines
+Y = RNG.random((4096, 1040), np.float32)  # and where lines do
+
+
+def text_of(fun, *args):
+    return jitney.jit(fun).lower(*args).compile().as_text()
+
+
+@pytest.mark.parametrize("x", [X, Y], ids=["anywhere", "lines"])
+@pytest.mark.parametrize("name, program, want", [
+    ("side by side", lambda x: jnp.concatenate([x, x * 2], 1), lambda x: np.hstack([x, x * 2])),
+    ("three", lambda x: jnp.concatenate([x[:, 5:], x, x[:, :7]], 1),
+     lambda x: np.hstack([x[:, 5:], x, x[:, :7]])),
+    ("rolled", lambda x: jnp.roll(x, 3, 1), lambda x: np.roll(x, 3, 1)),
+    ("mirrored", lambda x: x[:, ::-1] + 1, lambda x: x[:, ::-1] + np.float32(1)),
+    ("padded", lambda x: jnp.pad(x, ((1, 2), (3, 1))), lambda x: np.pad(x, ((1, 2), (3, 1)))),
+    ("differences", lambda x: x[:, 1:] - x[:, :-1], lambda x: x[:, 1:] - x[:, :-1]),
+    ("periodic", lambda x: x - jnp.roll(x, 1, 0) * jnp.roll(x, -1, 1),
+     lambda x: x - np.roll(x, 1, 0) * np.roll(x, -1, 1)),
+])  # fmt: skip
+def test_programs(name, program, want, x):
+    np.testing.assert_allclose(jitney.jit(program)(x), want(x), rtol=0, atol=1e-7)  # fused a*b+c
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int64", "int32", "float16", "int8", "complex64"])
+def test_types(dtype):
+    with jitney.enable_x64(True):
+        x = (X * 100).astype(dtype)
+        np.testing.assert_array_equal(
+            jitney.jit(lambda x: jnp.concatenate([x, x[:, 1:]], 1))(x), np.hstack([x, x[:, 1:]])
+        )
+
+
+def test_which_kernels_do():
+    assert "stream parts" in text_of(lambda x: jnp.concatenate([x, x * 2], 1), X)
+    lines = text_of(lambda x: jnp.concatenate([x, x * 2], 1), Y)
+    assert " stream" in lines and "parts" not in lines
+    assert " stream" not in text_of(lambda x: jnp.concatenate([x, x * 2], 1), Y[:500])
+    assert " stream" not in text_of(lambda x: x.at[5].set(0), X)  # writes little of it
+
+
+def test_a_loop_reads_what_it_wrote():
+    def program(x):
+        return lax.fori_loop(0, 3, lambda i, x: x + jnp.roll(x, 1, 1), x)
+
+    want = X
+    for _ in range(3):
+        want = want + np.roll(want, 1, 1)
+    np.testing.assert_allclose(jitney.jit(program)(X), want, rtol=1e-6)
