@@ -1,13 +1,41 @@
 // Cumulative operations along the middle axis of [outer, n, inner] (signatures in README.md).
+#include <atomic>
 #include <cmath>
 
+#include "../pool.h"
 #include "families.h"
 #include "routines.h"
 #include "vector_target.h"
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+#if defined(_WIN32)
+#include <windows.h>
+#else
+#include <sched.h>
+#endif
 
 namespace jitney {
 
 namespace {
+
+void give_way() {
+#if defined(_WIN32)
+  SwitchToThread();
+#else
+  sched_yield();
+#endif
+}
+
+// Another thread is about to store the value: a chunk takes some microseconds, unless its thread is interrupted.
+void wait_until(const std::atomic<int64_t>* stored, int64_t value) {
+  for (int k = 0; stored->load(std::memory_order_acquire) != value; ++k) {
+    if (k > 4096) give_way();
+#if defined(__x86_64__)
+    else _mm_pause();
+#endif
+  }
+}
 
 namespace any_cpu {
 constexpr int kVectorBytes = 16;

@@ -1,171 +1,138 @@
 // Cumulative sum, product, maximum and minimum for one vector width. Included by scan.cpp, once a width, inside a
 // namespace that defines kVectorBytes.
+//
+// In: [outer, n, inner]. Out: the scan along n. Invariant: a long axis is cut into chunks by sizes alone; each has a
+// scan and a total of its own, and a result is what comes before the chunk combined with the scan inside it. So the
+// bits do not depend on which thread does a chunk, nor on whether it was totalled beforehand.
 
 #include "vectors.h"
 
-// ---- operations on the type they are computed in (scalars or vectors of it)
+#include "scan_codes.h"
+#include "scan_lanes.h"
+#include "scan_columns.h"
 
-template <class A>
-struct Sum {
-  static constexpr A identity() { return static_cast<A>(std::is_floating_point<A>::value ? -0.0 : 0); }
-  template <class X>
-  static JITNEY_INLINE inline X apply(X a, X b) { return a + b; }
-};
-template <class A>
-struct Product {
-  static constexpr A identity() { return 1; }
-  template <class X>
-  static JITNEY_INLINE inline X apply(X a, X b) { return a * b; }
-};
-template <class A>
-struct Maximum {  // of integers; floats come as keys
-  static constexpr A identity() { return std::is_signed<A>::value ? static_cast<A>(A{1} << (8 * sizeof(A) - 1)) : A{0}; }
-  template <class X>
-  static JITNEY_INLINE inline X apply(X a, X b) { return a > b ? a : b; }
-};
-template <class A>
-struct Minimum {
-  static constexpr A identity() { return static_cast<A>(~Maximum<A>::identity()); }
-  template <class X>
-  static JITNEY_INLINE inline X apply(X a, X b) { return a < b ? a : b; }
+constexpr int64_t kChunkBytes = 128 << 10;     // a chunk stays in the second cache
+constexpr int64_t kLeastChunk = 16;            // rows: the total of a chunk is little beside it
+constexpr int64_t kParallelBytes = 512 << 10;  // less is not worth a second thread
+
+// `width` neighbouring columns of [n, inner].
+template <class Code>
+struct Slab {
+  const typename Code::Stored* in;
+  typename Code::Stored* out;
+  int64_t n, inner, width, chunk;
+  int64_t chunks() const { return (n + chunk - 1) / chunk; }
 };
 
-// ---- how elements become what is computed with, and back
-
-template <class E>
-struct Plain {
-  using Stored = E;
-  using Computed = E;
-  template <class X>
-  static JITNEY_INLINE inline X in(X x) { return x; }
-  template <class X>
-  static JITNEY_INLINE inline X out(X x) { return x; }
-};
-
-// Floats as signed integers of the same order. NaN becomes the extreme that absorbs all others.
-template <class T, bool kMax>
-struct OrderedFloat {
-  using Stored = std::make_signed_t<UInt<T>>;
-  using Computed = Stored;
-  static constexpr Stored kMagnitude = static_cast<Stored>(static_cast<UInt<T>>(~UInt<T>{0}) >> 1);
-  static constexpr Stored kInfinity = static_cast<Stored>(infinity_bits<T>());
-  static constexpr Stored kNan = kMax ? kMagnitude : static_cast<Stored>(~kMagnitude);
-  template <class X>
-  static JITNEY_INLINE inline X in(X x) {
-    constexpr int kShift = 8 * sizeof(T) - 1;
-    X key = static_cast<X>(x ^ ((x >> kShift) & kMagnitude));
-    if constexpr (std::is_same<X, Stored>::value) return (x & kMagnitude) > kInfinity ? kNan : key;
-    else return (x & kMagnitude) > kInfinity ? X{} + kNan : key;
+// Chunk c, counted in scanning order; without kWrite its total alone.
+template <class Code, class Op, bool kReverse, bool kWrite>
+static void scan_chunk(const Slab<Code>& s, int64_t c, const typename Code::Computed* before,
+                       typename Code::Computed* total) {
+  constexpr int64_t kLanes = Vec<typename Code::Computed>::kLanes;
+  const int64_t first = c * s.chunk, rows = s.n - first < s.chunk ? s.n - first : s.chunk;
+  const int64_t low = (kReverse ? s.n - first - rows : first) * s.inner;
+  const typename Code::Stored* in = s.in + low;
+  typename Code::Stored* out = s.out + low;
+  auto* wanted = s.n > s.chunk ? total : nullptr;  // `total` is the sum so far where columns are walked
+  if (s.width == s.inner) {
+    if (s.inner == 1) return scan_neighbours<Code, Op, kReverse, 1, kWrite>(in, out, rows, before, wanted);
+    if constexpr (kLanes >= 2 && Op::kNarrow)
+      if (s.inner == 2) return scan_neighbours<Code, Op, kReverse, 2, kWrite>(in, out, 2 * rows, before, wanted);
+    if constexpr (kLanes >= 4 && Op::kNarrow)
+      if (s.inner == 4) return scan_neighbours<Code, Op, kReverse, 4, kWrite>(in, out, 4 * rows, before, wanted);
+    if constexpr (kLanes >= 8 && Op::kNarrow)
+      if (s.inner == 8) return scan_neighbours<Code, Op, kReverse, 8, kWrite>(in, out, 8 * rows, before, wanted);
   }
-  template <class X>
-  static JITNEY_INLINE inline X out(X k) {
-    return static_cast<X>(k ^ ((k >> (8 * sizeof(T) - 1)) & kMagnitude));
-  }
-};
-
-// ---- one row whose elements are neighbours; *carry is what comes from before and goes on
-
-template <class Code, class Op, bool kReverse>
-static void scan_row_scalar(const typename Code::Stored* in, typename Code::Stored* out, int64_t n,
-                            typename Code::Computed* carry) {
-  typename Code::Computed acc = *carry;
-  for (int64_t k = 0; k < n; ++k) {
-    int64_t i = kReverse ? n - 1 - k : k;
-    acc = Op::apply(acc, Code::in(in[i]));
-    out[i] = Code::out(acc);
-  }
-  *carry = acc;
+  const int64_t start = kReverse ? (rows - 1) * s.inner : 0;
+  scan_columns<Code, Op, kWrite>(in + start, out + start, rows, kReverse ? -s.inner : s.inner, s.width, before, total);
 }
 
-// Lanes are combined in log2(lanes) steps; only one operation and one broadcast depend on the vector before.
+template <class Op, class A>
+static void clear(A* columns, int64_t width) {
+  for (int64_t j = 0; j < width; ++j) columns[j] = Op::identity();
+}
+template <class Op, class A>
+static void combine(A* before, const A* total, int64_t width) {
+#pragma GCC ivdep
+  for (int64_t j = 0; j < width; ++j) before[j] = Op::apply(before[j], total[j]);
+}
+
+// ---- chunks, by one thread or by several: whoever comes to a chunk while what comes before it is not yet known forms
+// its total meanwhile (the scan then reads it from the second cache). Chunks are taken in order, so a thread waits for
+// threads that are at work; one thread alone never waits, and reads everything once.
+
+template <class Code>
+struct Chain {
+  Slab<Code> slab;
+  std::atomic<int64_t> known{0};  // the chunk that `next` comes before
+  alignas(64) typename Code::Computed next[kStrip<typename Code::Computed>];
+  explicit Chain(const Slab<Code>& s) : slab(s) {}  // the row is filled as far as it is used
+};
+
 template <class Code, class Op, bool kReverse>
-static void scan_row(const typename Code::Stored* in, typename Code::Stored* out, int64_t n,
-                     typename Code::Computed* carry) {
-  using E = typename Code::Stored;
+static void scan_link(Chain<Code>* chain, int64_t c) {
   using A = typename Code::Computed;
-  if constexpr (sizeof(A) < 4 || sizeof(E) != sizeof(A)) {
-    scan_row_scalar<Code, Op, kReverse>(in, out, n, carry);
+  const Slab<Code>& s = chain->slab;
+  const size_t bytes = static_cast<size_t>(s.width) * sizeof(A);
+  alignas(64) A before[kStrip<A>], total[kStrip<A>];
+  clear<Op>(total, s.width);
+  if (chain->known.load(std::memory_order_acquire) != c) {
+    scan_chunk<Code, Op, kReverse, false>(s, c, total, total);
+    wait_until(&chain->known, c);
+    memcpy(before, chain->next, bytes);
+    combine<Op>(chain->next, total, s.width);
+    chain->known.store(c + 1, std::memory_order_release);
+    clear<Op>(total, s.width);
+    scan_chunk<Code, Op, kReverse, true>(s, c, before, total);
   } else {
-    constexpr int kLanes = Vec<A>::kLanes;
-    using L = Lanes<A>;
-    const V<A> id = splat_exact<A>(Op::identity());
-    int64_t whole = n / kLanes * kLanes;
-    if (kReverse && whole < n) scan_row_scalar<Code, Op, kReverse>(in + whole, out + whole, n - whole, carry);
-    V<A> before = splat_exact<A>(*carry);
-    for (int64_t k = 0; k < whole; k += kLanes) {
-      int64_t i = kReverse ? whole - kLanes - k : k;
-      V<A> v = Code::in(load<E>(in + i));
-      v = Op::apply(shift_lanes<A, 1, kReverse>(id, v, L{}), v);
-      if constexpr (kLanes > 2) v = Op::apply(shift_lanes<A, 2, kReverse>(id, v, L{}), v);
-      if constexpr (kLanes > 4) v = Op::apply(shift_lanes<A, 4, kReverse>(id, v, L{}), v);
-      if constexpr (kLanes > 8) v = Op::apply(shift_lanes<A, 8, kReverse>(id, v, L{}), v);
-      v = Op::apply(before, v);
-      store<E>(out + i, Code::out(v));
-      before = broadcast_lane<A, kReverse ? 0 : kLanes - 1>(v, L{});
-    }
-    *carry = before[0];
-    if (!kReverse && whole < n) scan_row_scalar<Code, Op, kReverse>(in + whole, out + whole, n - whole, carry);
+    memcpy(before, chain->next, bytes);
+    scan_chunk<Code, Op, kReverse, true>(s, c, before, total);
+    combine<Op>(chain->next, total, s.width);
+    chain->known.store(c + 1, std::memory_order_release);
   }
 }
 
-// ---- `width` neighbouring columns at once, rows `stride` elements apart
+template <class Code, class Op, bool kReverse>
+static void scan_links(void* context, int64_t lo, int64_t hi) {
+  for (int64_t c = lo; c < hi; ++c) scan_link<Code, Op, kReverse>(static_cast<Chain<Code>*>(context), c);
+}
 
-constexpr int64_t kMaxWidth = 512;
+// ---- the pieces of [outer, n, inner]: extent = outer * blocks, where blocks of `block` columns make up inner
 
 template <class Code, class Op, bool kReverse>
-static void scan_columns(const typename Code::Stored* in, typename Code::Stored* out, int64_t n, int64_t stride,
-                         int64_t width) {
+static void scan_in_chunks(const Slab<Code>& s) {
+  Chain<Code> chain(s);
+  clear<Op>(chain.next, s.width);
+  const int64_t bytes = s.n * s.width * static_cast<int64_t>(sizeof(typename Code::Stored));
+  pool_parallel_for(s.chunks(), bytes < kParallelBytes ? 0 : 1, scan_links<Code, Op, kReverse>, &chain);
+}
+
+template <class Code, class Op, bool kReverse>
+static void scan_slab(const Slab<Code>& s) {
   using A = typename Code::Computed;
-  A acc[kMaxWidth];
-  for (int64_t j = 0; j < width; ++j) acc[j] = Op::identity();
-  for (int64_t k = 0; k < n; ++k) {
-    int64_t at = (kReverse ? n - 1 - k : k) * stride;
-    const typename Code::Stored* x = in + at;
-    typename Code::Stored* y = out + at;
-#pragma GCC ivdep
-    for (int64_t j = 0; j < width; ++j) acc[j] = Op::apply(acc[j], Code::in(x[j]));
-#pragma GCC ivdep
-    for (int64_t j = 0; j < width; ++j) y[j] = Code::out(acc[j]);
-  }
+  if (s.n > s.chunk) return scan_in_chunks<Code, Op, kReverse>(s);
+  alignas(64) A before[kStrip<A>], total[kStrip<A>];
+  clear<Op>(before, s.width);
+  clear<Op>(total, s.width);
+  if (s.n > 0) scan_chunk<Code, Op, kReverse, true>(s, 0, before, total);
 }
 
-// Two neighbouring columns, kept in registers: complex rows.
-template <class Code, class Op, bool kReverse>
-static void scan_pair(const typename Code::Stored* in, typename Code::Stored* out, int64_t n) {
-  typename Code::Computed first = Op::identity(), second = Op::identity();
-  for (int64_t k = 0; k < n; ++k) {
-    int64_t at = 2 * (kReverse ? n - 1 - k : k);
-    first = Op::apply(first, Code::in(in[at]));
-    second = Op::apply(second, Code::in(in[at + 1]));
-    out[at] = Code::out(first);
-    out[at + 1] = Code::out(second);
-  }
-}
-
-// The pieces of [outer, n, inner]: extent = outer * blocks, where blocks of `block` columns make up inner.
 template <class Code, class Op, bool kReverse>
 static void scan_pieces(void* const* ptrs, const int64_t* params, int64_t lo, int64_t hi) {
   using E = typename Code::Stored;
+  constexpr int64_t kMost = kStrip<typename Code::Computed>;
   int64_t n = params[0], inner = params[1], block = params[3];
   if (block <= 0 || block > inner) block = inner;
-  int64_t blocks = inner > 0 ? (inner + block - 1) / block : 1;
+  const int64_t blocks = inner > 0 ? (inner + block - 1) / block : 1;
+  const int64_t rows = inner > 0 ? kChunkBytes / (inner * static_cast<int64_t>(sizeof(E))) : 1;
+  const int64_t chunk = !Op::kRegroups ? n + 1 : rows < kLeastChunk ? kLeastChunk : rows;
   for (int64_t piece = lo; piece < hi; ++piece) {
-    int64_t first = piece % blocks * block, last = first + block < inner ? first + block : inner;
-    int64_t at = piece / blocks * n * inner + first;
-    const E* in = static_cast<const E*>(ptrs[0]) + at;
-    E* out = static_cast<E*>(ptrs[1]) + at;
-    if (inner == 1) {
-      typename Code::Computed carry = Op::identity();
-      scan_row<Code, Op, kReverse>(in, out, n, &carry);
-      continue;
-    }
-    if (inner == 2 && last - first == 2) {
-      scan_pair<Code, Op, kReverse>(in, out, n);
-      continue;
-    }
-    for (int64_t j = 0; j < last - first; j += kMaxWidth) {
-      int64_t width = last - first - j < kMaxWidth ? last - first - j : kMaxWidth;
-      scan_columns<Code, Op, kReverse>(in + j, out + j, n, inner, width);
+    const int64_t first = piece % blocks * block, last = first + block < inner ? first + block : inner;
+    const int64_t at = piece / blocks * n * inner;
+    for (int64_t j = first; j < last; j += kMost) {
+      const int64_t width = last - j < kMost ? last - j : kMost;
+      const E* in = static_cast<const E*>(ptrs[0]) + at + j;
+      scan_slab<Code, Op, kReverse>({in, static_cast<E*>(ptrs[1]) + at + j, n, inner, width, chunk});
     }
   }
 }
@@ -194,7 +161,7 @@ static void scan_half_row(const T* in, T* out, int64_t n) {
   for (int64_t c = 0; c < chunks; ++c) {
     int64_t lo = (kReverse ? chunks - 1 - c : c) * kChunk, count = n - lo < kChunk ? n - lo : kChunk;
     for (int64_t j = 0; j < count; ++j) chunk[j] = to_float(in[lo + j]);
-    scan_row<Plain<float>, Op, kReverse>(chunk, chunk, count, &carry);
+    scan_lanes<Plain<float>, Op, kReverse, 1, kScanOnly>(chunk, chunk, count, &carry, nullptr);
     for (int64_t j = 0; j < count; ++j) out[lo + j] = Arithmetic<T>::store(chunk[j]);
   }
 }

@@ -49,18 +49,24 @@ static inline V<T> shuffle(V<T> a, V<T> b, Indices<kAt...>) {
 #endif
 }
 
-// Moves lanes by kBy places towards the end (or the front); lanes of fill come in.
-template <class T, int kBy, bool kToFront, int... kLane>
-static inline V<T> shift_lanes(V<T> fill, V<T> v, Indices<kLane...>) {
-  constexpr int n = Vec<T>::kLanes;
-  if constexpr (kToFront) return shuffle<T>(fill, v, Indices<(kLane + kBy < n ? n + kLane + kBy : kLane)...>{});
-  else return shuffle<T>(fill, v, Indices<(kLane >= kBy ? n + kLane - kBy : kLane)...>{});
-}
-
-template <class T, int kFrom, int... kLane>
-static inline V<T> broadcast_lane(V<T> v, Indices<kLane...>) {
-  return shuffle<T>(v, v, Indices<(kLane * 0 + kFrom)...>{});
-}
-
 template <class T>
 using Lanes = typename MakeIndices<Vec<T>::kLanes>::type;
+
+template <class T, int kBy, bool kToFront, int... kLane>
+static inline V<T> shift_lanes(V<T> from, V<T> v, Indices<kLane...>) {
+  if constexpr (kToFront) return shuffle<T>(v, from, Indices<(kLane + kBy)...>{});
+  else return shuffle<T>(from, v, Indices<(Vec<T>::kLanes + kLane - kBy)...>{});
+}
+
+// Moves lanes by kBy places towards the end (or the front); what leaves `from` on that side comes in.
+template <class T, int kBy, bool kToFront>
+static inline V<T> shift_in(V<T> from, V<T> v) {
+#if defined(__x86_64__) && !defined(__clang__)  // GCC makes vpermt2 of it, which Zen 4 does at half the rate
+  if constexpr (kVectorBytes == 64 && sizeof(T) >= 4) {
+    constexpr int kWords = kBy * static_cast<int>(sizeof(T)) / 4;
+    const auto high = (__m512i)(kToFront ? from : v), low = (__m512i)(kToFront ? v : from);
+    return (V<T>)_mm512_maskz_alignr_epi32(0xffff, high, low, kToFront ? kWords : 16 - kWords);
+  }
+#endif
+  return shift_lanes<T, kBy, kToFront>(from, v, Lanes<T>{});
+}

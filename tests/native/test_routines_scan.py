@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, os.path.dirname(__file__))  # tests are imported without a package
-from routine_caller import DTYPES, FLOATS, INTEGERS, call, same_bits, samples  # noqa: E402
+from routine_caller import (  # noqa: E402
+    DTYPES,
+    FLOATS,
+    INTEGERS,
+    call,
+    native,
+    same_bits,
+    samples,
+)
 
 SHAPES = [(1, 0, 1), (2, 1, 1), (3, 2, 1), (2, 17, 1), (3, 1000, 1), (1, 70000, 1)]
 SHAPES += [(2, 17, 3), (1, 40, 700), (3, 5, 64), (2, 3, 0)]
@@ -139,6 +147,56 @@ def test_blocks_of_columns_and_in_place(routine):
         want = run(routine, row, reverse)
         call(routine, [row, row], [row.size, 1, reverse, 0], 1)
         assert same_bits(row, want)
+
+
+LONG = [(1, 200_003, 1), (2, 50_001, 2), (1, 33_333, 4), (1, 20_011, 8), (1, 9_001, 33)]
+LONG += [(1, 300, 2500), (2, 40, 5003)]  # several chunks each; rows of several strips
+
+
+@pytest.mark.parametrize("reverse", [0, 1])
+@pytest.mark.parametrize("shape", LONG)
+@pytest.mark.parametrize("name", ["i8", "u16", "i32", "i64", "bf16", "f32", "f64"])
+def test_long_axes_in_chunks(name, shape, reverse):
+    """Whole numbers and extremes are exact, sums near, and all in place as well; the bits are those
+    of any number of threads."""
+    x = samples(name, shape, 7, special=False)
+    routines = {"cummax": np.maximum.accumulate, "cummin": np.minimum.accumulate}
+    wide = flip(x.astype(np.float64) if name in FLOATS else x, reverse)
+    routines["cumsum"] = lambda v, axis: np.cumsum(v, axis, dtype=v.dtype)
+    for routine, numpy_function in routines.items():
+        want = flip(numpy_function(wide, axis=1), reverse)
+        results = []
+        for threads in (1, 2, 5):
+            native.set_num_threads(threads)
+            results.append(run(f"{routine}_{name}", x, reverse))
+            same = x.copy()
+            call(f"{routine}_{name}", [same, same], [*shape[1:], reverse, 0], shape[0])
+            results.append(same)
+        native.set_num_threads(0)
+        assert all(same_bits(r, results[0]) for r in results)
+        if routine == "cumsum" and name in FLOATS:
+            size = np.abs(wide).cumsum(axis=1).max()
+            assert np.abs(results[0].astype(np.float64) - want).max() < TOLERANCE[name] * size
+        else:
+            assert np.array_equal(results[0], want.astype(x.dtype))
+
+
+def test_zeros_and_specials_across_chunks():
+    n = 100_000
+    assert np.signbit(run("cumsum_f32", np.full((1, n, 1), -0.0, np.float32), 0)).all()
+    x = np.ones((1, n, 1), np.float32)
+    x[0, 40_000], x[0, 80_000] = np.inf, -np.inf
+    got = run("cumsum_f32", x, 0).ravel()
+    assert np.isfinite(got[:40_000]).all() and np.isposinf(got[40_000:80_000]).all()
+    assert np.isnan(got[80_000:]).all()
+
+
+def test_products_do_not_overflow_by_themselves():
+    """Partial products far along the axis would be infinite, those from the start are not."""
+    x = np.ones((1, 100_000, 1), np.float32)
+    x[0, :30], x[0, 60_000:60_050] = 0.1, 10.0
+    got = run("cumprod_f32", x, 0).ravel()
+    assert np.isfinite(got).all() and np.isclose(got[60_030], 10.0, rtol=1e-4)
 
 
 @pytest.mark.skipif(os.environ.get("JITNEY_CPU_LEVEL") is not None, reason="is the inner run")

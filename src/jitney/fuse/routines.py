@@ -19,13 +19,16 @@ from .pull_views import MAX_SELECTS
 from .updates import is_only_updated, reads_elsewhere, separated_update
 
 NS_PER_ELEMENT = {
-    "sort": 30.0, "argsort": 40.0, "top_k": 2.0, "scatter": 0.8, "cumulative": 0.8,
-    "partition": 2.0, "argpartition": 3.0,
+    "sort": 30.0, "argsort": 40.0, "top_k": 2.0, "scatter": 0.8,
+    "partition": 2.0, "argpartition": 3.0, "cumlogsumexp": 10.0,
 }  # fmt: skip
 SMALL_CONCAT = 64  # so few elements are one kernel with selects, not one kernel a part
 SCATTER_IN_PIECES = 32768  # so many updates are worth a second thread (about 25 us)
 OFFSET_KIND = {"i64": 0, "i32": 4}  # what the routine calls element offsets of that type
-CUMULATIVE_BLOCK = 256  # columns of one piece: a row of them is 16 vectors
+NS_PER_CUMULATED_BYTE = 0.06
+WIDE_ROW = 128 << 10    # bytes: such rows are cut into blocks, shorter ones are walked whole
+LOGSUMEXP_BLOCK = 64    # columns of one piece
+FEW_SLABS = 8           # so few the routine cuts along the axis, for its own threads
 
 
 @step_maker("concat")
@@ -142,13 +145,16 @@ def store_cumulative(partition, node, view, item):
     source = stored_view(partition, node.args[0])
     outer = math.prod(node.shape[:axis])
     n, inner = node.shape[axis], math.prod(node.shape[axis + 1 :])
-    cost = NS_PER_ELEMENT["cumulative"] * node.size
-    block = min(inner, CUMULATIVE_BLOCK)
+    width = nbytes_of(node.dtype)
+    cost = NS_PER_CUMULATED_BYTE * width * node.size
+    block = inner if inner * width < WIDE_ROW else WIDE_ROW // 2 // width
+    if kind == "logsumexp":
+        cost, block = NS_PER_ELEMENT["cumlogsumexp"] * node.size, min(inner, LOGSUMEXP_BLOCK)
     pieces = outer * -(-inner // block) if inner else 0
-    grain = pieces if cost < 40000 else max(1, pieces // 16)
+    whole = cost < 40000 or pieces < FEW_SLABS and kind != "logsumexp"
     params = (n, inner, int(reverse), block)
-    name = f"cum{kind}_{node.dtype}"
-    _native(partition, item, name, [source, view], params, pieces, grain, [1], cost)
+    _native(partition, item, f"cum{kind}_{node.dtype}", [source, view], params, pieces,
+            pieces if whole else max(1, pieces // 16), [1], cost)
 
 
 @step_maker("call")
