@@ -6,7 +6,7 @@ import pytest
 import jitney as jax
 import jitney.numpy as jnp
 
-SHAPES = [(32, 64), (33, 65), (39, 100), (47, 257), (100, 1000), (64, 2050)]
+SHAPES = [(32, 64), (33, 65), (39, 100), (47, 257), (100, 1000), (64, 2050), (45, 1024)]
 
 
 def numbers(shape, dtype, seed=0):
@@ -68,7 +68,8 @@ def test_several_reductions_and_axes():
 
 def test_the_order_of_memory_is_used():
     text = kernels(lambda x: x.sum(0), jnp.zeros((100, 1000)))
-    assert "sweep 8" in text
+    assert "sweep 16" in text
+    assert "sweep 4" in kernels(lambda x: x.sum(0), jnp.zeros((100, 1024)))  # of one cache set
     assert "sweep 4" in kernels(lambda x: jnp.exp(x).sum(0), jnp.zeros((100, 1000)))
     assert "sweep" not in kernels(lambda x: x.sum(0), jnp.zeros((10, 1000)))
     assert "sweep" not in kernels(lambda x: x.T.sum(0), jnp.zeros((1000, 100)))
@@ -81,6 +82,21 @@ def test_long_columns_are_cut():
     text = kernels(lambda x: x.var(0), x)  # twice: sums of pieces, then of those; nothing stored
     assert text.count("kernel ") == 4 and "workspace" in text
     np.testing.assert_allclose(jax.jit(lambda x: x.var(0))(x), np.asarray(x).var(0), rtol=1e-4)
+
+
+@pytest.mark.parametrize("shape, axes", [
+    ((40, 100, 200), (0, 2)), ((16, 70, 30, 33), (0, 2, 3)), ((7, 130, 3, 300), (0, 2, 3)),
+    ((10, 9, 80, 100), (0, 3)), ((90, 80, 8, 10), (0, 2, 3))])
+def test_around_an_axis_that_stays(shape, axes):
+    x = numbers(shape, "float32")
+    for f in (np.sum, np.max, np.mean):
+        got = jax.jit(lambda x, f=f: getattr(jnp, f.__name__)(x, axes))(x)
+        np.testing.assert_allclose(got, f(x.astype("float64"), axes), rtol=1e-5, atol=1e-3)
+
+
+def test_around_an_axis_in_the_order_of_memory():
+    x = jnp.asarray(numbers((40, 100, 200), "float32"))
+    assert kernels(lambda x: x.sum((0, 2)), x).count("kernel ") == 2
 
 
 def test_a_share_of_a_loop_is_not_computed_again():

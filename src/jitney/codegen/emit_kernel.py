@@ -332,7 +332,7 @@ class KernelEmitter:
         if self.kernel.tile is not None:
             return min(self.copies_for(self.used), self.kernel.tile.side // self.lanes)
         if self.kernel.sweep:
-            return sweep.copies(self.kernel)
+            return sweep.copies(self)
         return self.copies_for(self.used)
 
     def copies_for(self, expressions) -> int:
@@ -446,7 +446,7 @@ class KernelEmitter:
         for r in stage.reductions:
             width = reduce.width(r)
             element = self._as_lanes(self.values[r.expr.id])
-            where = self._index_vector(r.index) if r.index is not None else None
+            where = self._position_of(r) if r.index is not None else None
             before = accumulators[position : position + width]
             result.extend(reduce.combine(self.e, r, before, element, where, mask, pairs))
             position += width
@@ -458,13 +458,18 @@ class KernelEmitter:
     def _as_lanes(self, value):
         return self.e.splat(value, self.lanes) if value.lanes != self.lanes else value
 
-    def _index_vector(self, index):
-        """An affine index as an i64 value (a vector if it follows the vector loop)."""
-        place = memory.settled(self.e, self._place(index))
+    def _position_of(self, reduction):
+        """What argmax counts, as wide as it is kept (a vector if it follows the vector loop)."""
+        e, type_ = self.e, reduce.position_type(reduction)
+        place = memory.settled(e, self._place(reduction.index))
         value = Value((place.base,), "i64", 1)
         if place.step is None and not place.vectors:
+            value = value if type_ == "i64" else e.trunc_int(value, type_)
             return self._as_lanes(value) if self.lane != "none" else value
-        return self.e.binary("add", value, memory._offsets(self.e, place, self.lanes))
+        if type_ == "i64" or place.step != "1" or place.vectors:
+            value = e.binary("add", value, memory._offsets(e, place, self.lanes))
+            return value if type_ == "i64" else e.trunc_int(value, type_)
+        return e.binary("add", e.trunc_int(value, type_), memory.lane_numbers(e, self.lanes, type_))
 
     # ------------------------------------------------------------------ expressions
     def _emit_home(self, key) -> None:

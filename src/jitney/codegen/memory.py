@@ -204,14 +204,15 @@ def _offsets(e, place, lanes):
     return total
 
 
-def lane_numbers(e, lanes):
-    """u*lanes + lane for each copy u, as i64."""
+def lane_numbers(e, lanes, type_="i64"):
+    """u*lanes + lane for each copy u."""
     if lanes == 1:
-        return Value(tuple(str(u) for u in range(e.copies)), "i64", 1)
+        return Value(tuple(str(u) for u in range(e.copies)), type_, 1)
     names = tuple(
-        "<" + ", ".join(f"i64 {u * lanes + i}" for i in range(lanes)) + ">" for u in range(e.copies)
+        "<" + ", ".join(f"{type_} {u * lanes + i}" for i in range(lanes)) + ">"
+        for u in range(e.copies)
     )
-    return Value(names, "i64", lanes)
+    return Value(names, type_, lanes)
 
 
 def first_lanes(e, count, lanes):

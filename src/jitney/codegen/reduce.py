@@ -12,7 +12,7 @@ from ..ir.types import kind_of
 from .elementwise import COMBINE, evaluate, identity_of, llvm_type, narrow, widen, widen_code
 from .emitter import Value
 
-UNSET = 1 << 62  # the position before any element
+UNSET = {"i64": 1 << 62, "i32": 1 << 30}  # the position before any element
 
 
 def accumulator_code(reduction) -> str:
@@ -41,7 +41,13 @@ def start(e, reduction, lanes):
         return [value, _per_copy(e, e.constant("i1", 0, lanes))]
     if reduction.index is None:
         return [value]
-    return [value, _per_copy(e, e.constant("i64", UNSET, lanes))]
+    type_ = position_type(reduction)
+    return [value, _per_copy(e, e.constant(type_, UNSET[type_], lanes))]
+
+
+def position_type(reduction) -> str:
+    """Integers as wide as the values, mostly: then a vector of one goes with a vector of others."""
+    return "i32" if reduction.narrow else "i64"
 
 
 def _per_copy(e, value):
@@ -208,12 +214,9 @@ def finish(e, reduction, accumulator):
     """The result in the reduction's own type."""
     if reduction.index is not None:
         position = accumulator[1]
-        unset = e.icmp("eq", position, e.like(position, UNSET))  # all have the worst value
-        position = e.select(unset, e.like(position, 0), position)
-        width = llvm_type(reduction.dtype)
-        if width == "i64":
-            return position
-        return e.trunc_int(position, width)
+        unset = e.like(position, UNSET[position.type])  # where all have the worst value
+        position = e.select(e.icmp("eq", position, unset), e.like(position, 0), position)
+        return _as_wide(e, position, llvm_type(reduction.dtype))
     if _tracks_nan(reduction):
         value, met_nan = accumulator
         accumulator = [e.select(met_nan, e.like(value, float("nan")), value)]
@@ -223,3 +226,10 @@ def finish(e, reduction, accumulator):
     if reduction.expr.dtype in ("f16", "bf16"):
         return narrow(e, accumulator[0], reduction.dtype)
     return accumulator[0]
+
+
+def _as_wide(e, position, type_):
+    if type_ == position.type:
+        return position
+    wider = int(type_[1:]) > int(position.type[1:])
+    return e.sext(position, type_) if wider else e.trunc_int(position, type_)

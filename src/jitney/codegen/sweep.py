@@ -14,9 +14,9 @@ from . import reduce
 from .emitter import Value
 
 
-def copies(kernel) -> int:
-    """How many vectors of columns are done at a time: rows enough keep the machine busy."""
-    return 2 if kernel.sweep == 8 else 1
+def copies(k) -> int:
+    """How many vectors of columns are done at a time: many rows keep the machine busy enough."""
+    return 2 if k.kernel.sweep == 4 and k.copies_for(k.used) == 4 else 1
 
 
 def allocate_accumulators(k) -> None:

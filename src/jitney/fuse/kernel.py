@@ -63,12 +63,14 @@ class Loop:
 
 @dataclass
 class Reduction:
-    """kind: sum prod max min and or xor argmax argmin (`index`: the position these count)."""
+    """kind: sum prod max min and or xor argmax argmin (`index`: the position these count, `narrow`:
+    which needs no more than 30 bits)."""
 
     kind: str
     expr: Expr
     dtype: str
     index: Affine | None = None
+    narrow: bool = False
 
 
 @dataclass
@@ -323,6 +325,7 @@ def number_slots(kernel: Kernel, used: list[Expr]) -> SlottedKernel:
     for s, stage in enumerate(kernel.stages):
         for r in stage.reductions:
             where = f" at {affine(r.index)}" if r.index is not None else ""
+            where += " narrow" if r.narrow else ""
             lines.append(f"stage {s} {r.kind}:{r.dtype} e{number[r.expr.id]}{where}")
         for k, position, expr in stage.saves:
             lines.append(f"stage {s} save {k}[{affine(position)}]=e{number[expr.id]}")

@@ -21,11 +21,13 @@ LEAST_STREAMED = 1 << 20  # of it, by one kernel
 LEAST_ROW = 512  # elements: shorter rows that begin within lines are parts of lines above all
 _STREAMED = ("f32", "f64", "i32", "u32", "i64", "u64")
 SHORT_AXIS = 8
-ROWS_SWEPT = ((10, 8), (60, 4))  # by the cost of an element
+ROWS_SWEPT = ((10, 16), (60, 4))  # by the cost of an element
+FEW_SWEPT, SET_BYTES = 4, 4096  # rows so far apart meet in one set of the first cache
 MIN_SWEPT = 32  # rows that are worth going through in the order of memory
 MAX_ANEW = 16  # cost of what each turn computes anew for its rows: a division, say
 NS_PER_OPERATION = 0.3  # one vector instruction, about one a cycle at 3.5 GHz
 NS_PER_BYTE = 0.04  # 25 GB/s
+NARROW = 1 << 30
 SAVED_BYTES = 512 << 10  # of saved values beside their sources: they should stay in L2
 
 
@@ -39,6 +41,7 @@ def schedule_kernel(
         if not any(lo.chunk_row is not None for lo in stage.loops):
             stage.loops = _merge_loops(kernel, used, stage.loops, set())
     kernel.lane = _choose_lane(kernel, used)
+    _narrow_positions(kernel, lanes_of(kernel, used, target))
     if kernel.lane == "row":
         kernel.rows = _longest_last(kernel.rows)
     rows = math.prod(lo.extent for lo in kernel.rows)
@@ -130,6 +133,17 @@ def _drop_variable(kernel, used, variable) -> None:
 
 
 # ---------------------------------------------------------------------- choices
+def _narrow_positions(kernel: Kernel, lanes: int) -> None:
+    """Positions of argmax and argmin in as many bits as the values have: half the registers."""
+    extents = {lo.variable: lo.extent for s in kernel.stages for lo in s.loops}
+    extents |= {lo.variable: lo.extent for lo in kernel.rows}
+    for r in [r for s in kernel.stages for r in s.reductions]:
+        if r.index is None:
+            continue
+        ends = [abs(c) * extents.get(atom, NARROW) for atom, c in r.index[1]]
+        r.narrow = abs(r.index[0]) + sum(ends) + 64 * lanes < NARROW and r.expr.dtype != "f64"
+
+
 def _choose_lane(kernel: Kernel, used) -> str:
     """'row', 'stage', or 'none' for a kernel of one element."""
     if not kernel.stages:
@@ -211,7 +225,10 @@ def _rows_swept(kernel: Kernel, used, target: CpuTarget) -> int:
     if not along or sum(_own_cost(x) for x in anew) > MAX_ANEW:
         return 0
     cost = sum(_own_cost(x) for x in inner)
-    return next((rows for limit, rows in ROWS_SWEPT if cost <= limit), 2)
+    apart = {af.coefficient_of(x.attrs[1], down) * nbytes_of(x.dtype) for x in inner
+             if x.op == "load"}  # fmt: skip
+    most = FEW_SWEPT if any(n and n % SET_BYTES == 0 for n in apart) else 16
+    return min(most, next((rows for limit, rows in ROWS_SWEPT if cost <= limit), 2))
 
 
 def _own_cost(expr) -> int:

@@ -3,8 +3,9 @@
 In: a reduction of the graph. Out: whether it should be cut, and the two nodes it becomes; axis 0 of
 `partial` counts the pieces. Sizes alone decide, so that a sum is the same with any number of
 threads. Two kinds are cut: reductions to a few elements, and those down long columns, whose pieces
-are runs of whole rows in memory (side by side, 2000 x 1000 float32, two threads: 71 us when columns
-are cut, 52 when rows are).
+are runs of whole rows in memory (sums of 20000 x 100 float32 by one thread: 122 us instead of 280).
+Reductions around an axis that stays (the mean of each channel of many images) are two, in the order
+of memory: 95 us instead of 113 by one thread for a cube of 128.
 """
 
 import math
@@ -16,6 +17,8 @@ SPLIT_ROWS = 64
 PIECE = 16384
 COLUMNS_SIZE = 1 << 19  # elements from which columns are cut: less is done before a thread wakes
 COLUMNS_PIECE = 1 << 17
+SHORT_RUN = 64  # elements of a run below which what is summed in the order of memory is little
+ROWS = 16  # taken at a time down columns: pieces have whole such groups
 LONG_COLUMN, WIDE = 512, 4096  # more columns are cut themselves, and rows stay long runs of memory
 
 
@@ -25,7 +28,9 @@ def should_split(node: Node, is_row: bool) -> bool:
     size, rows = node.args[0].size, max(1, node.size)
     if node.args[0].op == "partial":
         return False
-    return rows < SPLIT_ROWS and size // rows >= SPLIT_SIZE or is_row and _has_long_columns(node)
+    if rows < SPLIT_ROWS and size // rows >= SPLIT_SIZE:
+        return True
+    return is_row and (_has_long_columns(node) or _is_around(node))
 
 
 def _has_long_columns(node: Node) -> bool:
@@ -37,10 +42,25 @@ def _has_long_columns(node: Node) -> bool:
     )
 
 
+def _is_around(node: Node) -> bool:
+    """Whether axes around those that stay are reduced, the last ones by runs of memory."""
+    axes, source = node.attrs[1], node.args[0]
+    inner = _last_axes(axes, len(source.shape))
+    run = math.prod(source.shape[a] for a in inner)
+    return len(inner) < len(axes) and run >= SHORT_RUN and source.size >= COLUMNS_SIZE
+
+
+def _last_axes(axes, rank: int) -> tuple[int, ...]:
+    """Those of the reduced axes that nothing follows which stays."""
+    return tuple([a for a in axes if set(range(a, rank)) <= set(axes)])
+
+
 def split(partition, node: Node) -> Node:
     """reduce(x) -> reduce(partial(x)): the same value from pieces."""
     kind, axes = node.attrs
     source = node.args[0]
+    if node.size >= SPLIT_ROWS and _is_around(node):
+        return _inner_first(partition, node)
     if axes == tuple(range(axes[0], axes[-1] + 1)) and len(axes) > 1:
         merged = math.prod(source.shape[a] for a in axes)
         shape = source.shape[: axes[0]] + (merged,) + source.shape[axes[-1] + 1 :]
@@ -59,6 +79,18 @@ def split(partition, node: Node) -> Node:
     return partition.table.intern("reduce", (partial,), node.shape, node.dtype, (kind, (0,)))
 
 
+def _inner_first(partition, node: Node) -> Node:
+    """The last axes first, in the order of memory, then the others of their results."""
+    kind, axes = node.attrs
+    source = node.args[0]
+    inner = _last_axes(axes, len(source.shape))
+    kept = source.shape[: len(source.shape) - len(inner)]
+    first = partition.table.intern("reduce", (source,), kept, node.dtype, (kind, inner))
+    partition.request(first)
+    others = axes[: len(axes) - len(inner)]
+    return partition.table.intern("reduce", (first,), node.shape, node.dtype, (kind, others))
+
+
 def _elements_of_a_piece(node: Node, source: Node, axes) -> int:
     """How much of the first reduced axis a piece has."""
     extent = source.shape[axes[0]]
@@ -66,4 +98,5 @@ def _elements_of_a_piece(node: Node, source: Node, axes) -> int:
     if node.size >= SPLIT_ROWS:
         size, piece = source.size, COLUMNS_PIECE
     pieces = min(extent, 256, max(2, size // piece))
-    return -(-extent // pieces)
+    chunk = -(-extent // pieces)
+    return chunk if node.size < SPLIT_ROWS else -(-chunk // ROWS) * ROWS
