@@ -94,6 +94,35 @@ def test_large_ones(shape, dtype):
         assert same(jitney.jit(lambda x: x.T)(x), x.T)
 
 
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_complex_numbers(dtype):
+    """Both parts are read together, also where a program wants one of them."""
+    rng = np.random.default_rng(2)
+    with jitney.enable_x64(True):
+        for shape in [(70, 133), (40, 2100), (3000, 9), (9, 3000)]:
+            x, y = (
+                (rng.integers(-9, 9, shape) + 1j * rng.integers(-9, 9, shape)).astype(dtype)
+                for _ in range(2)
+            )
+            z = np.ascontiguousarray(y.T)
+            programs = [
+                lambda x, y, z: np.conj(x.T) * z + y.T,
+                lambda x, y, z: np.imag(x).T - np.real(z),
+                lambda x, y, z: np.concatenate([x.T, y.T * 2], 1),
+                lambda x, y, z: (x[1:, 3:].T, y[:, ::2].T),
+            ]
+            for number, program in enumerate(programs):
+                got = jitney.jit(eval_with(program, jnp))(x, y, z)
+                for g, w in zip(*([v] if not isinstance(v, tuple) else v
+                                  for v in (got, program(x, y, z)))):  # fmt: skip
+                    np.testing.assert_array_equal(g, w, err_msg=f"{shape} {number}")
+
+
+def test_large_complex_results_go_past_the_caches():
+    text = jitney.jit(lambda x: x.T).lower(np.zeros((1040, 2048), np.complex64)).compile().as_text()
+    assert (" stream" in text) == host_target().avx512 and " tile " in text, text
+
+
 def test_bytes_move_by_whole_vectors():
     text = jitney.jit(lambda x: x.T).lower(np.zeros((300, 200), np.int8)).compile().as_text()
     assert f" tile v0 {host_target().vector_bits // 8} 128" in text, text
@@ -110,7 +139,7 @@ def test_narrower_machines(target):
         "-x",
         __file__,
         "-k",
-        "matrices or orders or expressions",
+        "matrices or orders or expressions or numbers",
     ]
     done = subprocess.run(
         command, env={**os.environ, "JITNEY_TARGET": target}, capture_output=True, text=True

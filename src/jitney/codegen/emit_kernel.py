@@ -648,8 +648,9 @@ class KernelEmitter:
             for store in group:
                 self._store(store)
             return
-        mask = self._with_tail(None)
-        strided.store(self.e, code, f"%b{group[0].buffer}", places[0], values, self.lanes, mask)
+        mask, pointer = self._with_tail(None), f"%b{group[0].buffer}"
+        stream = self.kernel.stream and mask is None
+        strided.store(self.e, code, pointer, places[0], values, self.lanes, mask, stream)
 
     def _store(self, store) -> None:
         place = self._place(store.position)

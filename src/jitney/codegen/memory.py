@@ -303,8 +303,7 @@ def _store_run(e, type_, pointer, place, value, lanes, mask, stream):
         address = pointer_at(e, pointer, type_, _shifted(e, place.base, amount))
         name = value.names[u if len(value.names) > 1 else 0]
         if mask is None:
-            hint = f", align {min(64, nbytes(type_) * lanes)}, !nontemporal !0" if stream else ""
-            align = hint or f", align {_align(type_)}"
+            align = streaming(type_, lanes) if stream else f", align {_align(type_)}"
             e.emit_raw(f"  store {vector} {name}, ptr {address}{align}")
             continue
         bits, suffix = f"<{lanes} x i1>", _suffix(vector)
@@ -313,6 +312,11 @@ def _store_run(e, type_, pointer, place, value, lanes, mask, stream):
             f"  call void @llvm.masked.store.{suffix}.p0({vector} {name}, ptr {address}, "
             f"i32 {_align(type_)}, {bits} {_copy_names(e, mask, u)})"
         )
+
+
+def streaming(type_, lanes) -> str:
+    """What makes a store of whole vectors, aligned ones, go past the caches."""
+    return f", align {min(64, nbytes(type_) * lanes)}, !nontemporal !0"
 
 
 def nbytes(type_):

@@ -45,7 +45,7 @@ def _pick(e, type_, parts, step, skip, lanes):
     return found
 
 
-def store(e, code, pointer, place, values, lanes, mask=None):
+def store(e, code, pointer, place, values, lanes, mask=None, stream=False):
     """Writes values[k] at k + step*lane; the elements between that are not given stay."""
     type_, step = memory.memory_type(code), int(place.step)
     values = {k: _in_memory(e, code, v, lanes) for k, v in values.items()}
@@ -61,7 +61,7 @@ def store(e, code, pointer, place, values, lanes, mask=None):
             address = e.instruction(f"getelementptr {type_}, ptr {pointer}, i64 {at}")
             wanted = [one in names for _, one in where]
             allowed = _allowed(e, chosen, wanted, lanes, step, k)
-            _write(e, type_, address, name, lanes, allowed)
+            _write(e, type_, address, name, lanes, allowed, stream)
 
 
 def _in_memory(e, code, value, lanes):
@@ -84,10 +84,11 @@ def _weave(e, type_, names, where, lanes):
     return found
 
 
-def _write(e, type_, address, name, lanes, allowed):
+def _write(e, type_, address, name, lanes, allowed, stream):
     vector, align = f"<{lanes} x {type_}>", memory._align(type_)
     if allowed is None:
-        e.emit_raw(f"  store {vector} {name}, ptr {address}, align {align}")
+        hint = memory.streaming(type_, lanes) if stream else f", align {align}"
+        e.emit_raw(f"  store {vector} {name}, ptr {address}{hint}")
         return
     bits, suffix = f"<{lanes} x i1>", memory._suffix(vector)
     e.declare(f"declare void @llvm.masked.store.{suffix}.p0({vector}, ptr, i32 immarg, {bits})")

@@ -6,29 +6,37 @@ load fills a scratch array in the first cache, a few rows of the source at a tim
 transposed in registers; then the body runs for each u with vectors along v.
 """
 
-from . import memory
+from typing import NamedTuple
+
+from ..fuse.tiles import LINE_BYTES, scratch_arrays, unit_of
+from . import memory, strided
 from .emitter import Value
 from .prefetch import NEAR, SECOND, prefetch_line
-from .transpose_registers import transpose_registers
+from .transpose_registers import Vectors, shuffle, transpose_registers
 
 MAX_ROWS = 16  # of a source in registers at a time: half of them
-LINE_BYTES = 64
+
+
+class Scratch(NamedTuple):
+    """What a transposed load reads: scratch array `number`, in which elements have `unit` values,
+    of each the one at `part`."""
+
+    number: int
+    unit: int
+    part: int
 
 
 def allocate_tiles(k) -> None:
-    """Scratch arrays, one for each transposed load (in the function's entry block)."""
-    v, tile = k.kernel.rows[-1].variable, k.kernel.tile
-    for x in k.used:
-        if x.op == "load" and not x.args and _crosses(x, tile.variable, v):
-            number = len(k.tiled)
-            k.tiled[x.id] = number
-            type_ = memory.memory_type(k.kernel.buffers[x.attrs[0]][0])
-            k.e.emit_raw(f"  %tile{number} = alloca {type_}, i64 {tile.side**2}, align 64")
-
-
-def _crosses(x, u, v) -> bool:
-    terms = dict(x.attrs[1][1])
-    return terms.get(u) == 1 and terms.get(v, 0) not in (0, 1, -1) and all(a >= 0 for a in terms)
+    """The scratch arrays (in the function's entry block)."""
+    tile, v = k.kernel.tile, k.kernel.rows[-1].variable
+    arrays = scratch_arrays(k.used, tile.variable, v)
+    for number, loads in enumerate(arrays.values()):
+        type_ = memory.memory_type(k.kernel.buffers[loads[0].attrs[0]][0])
+        unit = unit_of(loads[0], tile.variable, v)
+        for x in loads:
+            k.tiled[x.id] = Scratch(number, unit, x.attrs[1][0] % unit)
+        size = tile.side**2 * unit
+        k.e.emit_raw(f"  %tile{number} = alloca {type_}, i64 {size}, align 64")
 
 
 def emit_tiles(k, piece) -> None:
@@ -76,13 +84,16 @@ class _Tile:
         self.u_end = _smaller(e, e.instruction(f"add i64 {u_first}, {self.side}"), self.u_extent)
         self.v_end = _smaller(e, e.instruction(f"add i64 {v_first}, {self.side}"), v_high)
         # where masks are not cheap, the last vector along u begins earlier, and so does the tile
-        self.is_masked = e.target.avx512
-        room = e.instruction(f"sub i64 {self.u_extent}, {self.lanes}")
-        self.u_room = None if self.is_masked else room
-        self.u_base = u_first if self.is_masked else _smaller(e, u_first, room)
+        self.is_masked, self.u_base = e.target.avx512, u_first
+        if not self.is_masked:
+            room = e.instruction(f"sub i64 {self.u_extent}, {self.lanes}")
+            self.u_base = _smaller(e, u_first, room)
 
     def emit(self) -> None:
-        loads = [x for x in self.k.used if x.id in self.k.tiled]
+        first = {
+            self.k.tiled[x.id].number: x for x in reversed(self.k.used) if x.id in self.k.tiled
+        }
+        loads = list(first.values())
         for x in loads:
             self._fill(x)
         ahead = self._next_tile(loads) if self.asks_ahead else []
@@ -96,30 +107,36 @@ class _Tile:
     # ------------------------------------------------------------------ reading
     def _fill(self, x) -> None:
         """scratch[i][j] = element (u_base + i, v_first + j)."""
-        k, e = self.k, self.e
-        count = min(self.lanes, MAX_ROWS)
+        k, e, scratch = self.k, self.e, self.k.tiled[x.id]
         buffer, type_ = f"%b{x.attrs[0]}", memory.memory_type(k.kernel.buffers[x.attrs[0]][0])
+        unit = scratch.unit
+        shape = Vectors(type_, self.lanes // unit, unit, memory.nbytes(type_) * unit)
+        count = min(shape.lanes, MAX_ROWS)
+        room = None if self.is_masked else e.instruction(f"sub i64 {self.u_extent}, {shape.lanes}")
 
         def rows(v_at, _):
             offsets = self._row_offsets(x, v_at, count)
             along = e.instruction(f"sub i64 {v_at}, {self.v_first}")
 
             def block(u_at, _):
-                first = u_at if self.is_masked else _smaller(e, u_at, self.u_room)
-                shift = e.instruction(f"sub i64 {first}, {self.u_first}")
+                first = u_at if room is None else _smaller(e, u_at, room)
+                shift = self._times(e.instruction(f"sub i64 {first}, {self.u_first}"), unit)
                 source = memory.pointer_at(e, buffer, type_, shift)
-                loaded = self._load_rows(type_, source, offsets, first)
+                loaded = self._load_rows(shape, source, offsets, first)
                 down = e.instruction(f"sub i64 {first}, {self.u_base}")
-                at = e.instruction(f"mul i64 {down}, {self.side}")
-                at = e.instruction(f"add i64 {at}, {along}")
-                target = memory.pointer_at(e, f"%tile{k.tiled[x.id]}", type_, at)
-                self._store_columns(type_, target, loaded)
+                at = e.instruction(f"add i64 {self._times(down, self.side)}, {along}")
+                target = f"%tile{scratch.number}"
+                target = memory.pointer_at(e, target, type_, self._times(at, unit))
+                self._store_columns(shape, target, loaded)
                 return []
 
-            k.loop(self.u_first, self.u_end, self.lanes, [], block, "block")
+            k.loop(self.u_first, self.u_end, shape.lanes, [], block, "block")
             return []
 
         k.loop(self.v_first, self.v_end, count, [], rows, "rows")
+
+    def _times(self, value: str, number: int) -> str:
+        return value if number == 1 else self.e.instruction(f"mul i64 {value}, {number}")
 
     def _row_offsets(self, x, v_at, count) -> list[str]:
         """Where `count` rows of the source are, at u_first. Rows that do not exist repeat the last
@@ -128,7 +145,7 @@ class _Tile:
         e = self.e
         left = e.instruction(f"sub i64 {self.v_end}, {v_at}")
         stride = self._stride(x)
-        at = self._position(x.attrs[1], self.u_first, v_at)
+        at = self._start(x, self.u_first, v_at)
         found = [at]
         for j in range(1, count):
             exists = e.instruction(f"icmp sgt i64 {left}, {j}")
@@ -141,47 +158,49 @@ class _Tile:
         text = dict(self.k.slotted.affines[x.attrs[1]][1])[self.v]
         return f"%{text}" if text[0] == "s" else text
 
+    def _start(self, x, u_at, v_at) -> str:
+        """Where the whole element of a transposed load is."""
+        at, part = self._position(x.attrs[1], u_at, v_at), self.k.tiled[x.id].part
+        return self.e.instruction(f"sub i64 {at}, {part}") if part else at
+
     def _position(self, position, u_at, v_at) -> str:
         """An index at a place of the tile, as a scalar."""
         k = self.k
         k.scalars[self.u], k.scalars[self.v], k.vector_variable = u_at, v_at, None
         return memory.settled(self.e, k._place(position)).base
 
-    def _load_rows(self, type_, source, offsets, first) -> list[str]:
-        e, lanes = self.e, self.lanes
-        mask = None
+    def _load_rows(self, shape, source, offsets, first) -> list[str]:
+        e, mask = self.e, None
         if self.is_masked:
             left = e.instruction(f"sub i64 {self.u_extent}, {first}")
-            mask = memory.first_bits(e, left, lanes)
-        found = []
+            mask = memory.first_bits(e, self._times(left, shape.unit), self.lanes)
+        found, vector = [], f"<{self.lanes} x {shape.type_}>"
         for offset in offsets:
-            address = memory.pointer_at(e, source, type_, offset)
-            found.append(memory._vector_load(e, f"<{lanes} x {type_}>", type_, address, mask))
+            address = memory.pointer_at(e, source, shape.type_, offset)
+            found.append(memory._vector_load(e, vector, shape.type_, address, mask))
         return found
 
-    def _store_columns(self, type_, target, rows) -> None:
-        e, lanes, count = self.e, self.lanes, len(rows)
-        vector, part = f"<{lanes} x {type_}>", f"<{count} x {type_}>"
-        columns = transpose_registers(e, rows, vector, lanes, memory.nbytes(type_))
-        for j, name in enumerate(columns):
-            for start in range(0, lanes, count):
+    def _store_columns(self, shape, target, rows) -> None:
+        e, count = self.e, len(rows)
+        part = f"<{count * shape.unit} x {shape.type_}>"
+        for j, name in enumerate(transpose_registers(e, rows, shape)):
+            for start in range(0, shape.lanes, count):
                 piece = name
-                if count < lanes:
-                    picks = ", ".join(f"i32 {start + i}" for i in range(count))
-                    piece = e.instruction(
-                        f"shufflevector {vector} {name}, {vector} poison, <{count} x i32> <{picks}>"
-                    )
-                address = memory.pointer_at(e, target, type_, (start + j) * self.side)
-                e.emit_raw(f"  store {part} {piece}, ptr {address}, align {memory._align(type_)}")
+                if count < shape.lanes:
+                    piece = shuffle(e, shape, name, "poison", range(start, start + count))
+                place = (start + j) * self.side * shape.unit
+                address = memory.pointer_at(e, target, shape.type_, place)
+                align = memory._align(shape.type_)
+                e.emit_raw(f"  store {part} {piece}, ptr {address}, align {align}")
 
     # ------------------------------------------------------------------ writing
     def _row(self, u_at, ahead) -> None:
         """The body for one u, with vectors along v."""
         k, e = self.k, self.e
         down = e.instruction(f"sub i64 {u_at}, {self.u_first}")
-        for start, stride, type_ in ahead:
+        for start, stride, type_, unit in ahead:
             at = e.instruction(f"mul i64 {down}, {stride}")
-            self._ask_for_lines(memory.pointer_at(e, start, type_, at), type_, SECOND, False)
+            self._ask_for_lines(memory.pointer_at(e, start, type_, at), type_, unit, SECOND, False)
         if self.asks_ahead and not k.kernel.stream:
             self._ask_for_results(u_at)
         scratch = e.instruction(f"sub i64 {u_at}, {self.u_base}")
@@ -190,9 +209,9 @@ class _Tile:
         k.scalars[self.u] = u_at
         k._vector_loop(self.v, self.v_first, self.v_end, [], lambda carried: k._row() or [])
 
-    def _next_tile(self, loads) -> list[tuple[str, str, str]]:
-        """Of each transposed load: where the next tile begins, the distance of its rows, the type.
-        After the strip's last one this is the first of the next strip."""
+    def _next_tile(self, loads) -> list[tuple[str, str, str, int]]:
+        """Of each scratch array: where the next tile's source begins, the distance of its rows, the
+        type and unit. After the strip's last one this is the first of the next strip."""
         e, found = self.e, []
         after = e.instruction(f"add i64 {self.v_first}, {self.side}")
         is_last = e.instruction(f"icmp sge i64 {after}, {self.v_high}")
@@ -201,9 +220,8 @@ class _Tile:
         u_next = e.instruction(f"add i64 {self.u_first}, {shift}")
         for x in loads:
             type_ = memory.memory_type(self.k.kernel.buffers[x.attrs[0]][0])
-            at = self._position(x.attrs[1], u_next, v_next)
-            start = memory.pointer_at(e, f"%b{x.attrs[0]}", type_, at)
-            found.append((start, self._stride(x), type_))
+            start = memory.pointer_at(e, f"%b{x.attrs[0]}", type_, self._start(x, u_next, v_next))
+            found.append((start, self._stride(x), type_, self.k.tiled[x.id].unit))
         return found
 
     def _ask_for_results(self, u_at) -> None:
@@ -212,24 +230,32 @@ class _Tile:
         v_next = e.instruction(f"add i64 {self.v_first}, {self.side}")
         for store in k.kernel.stores:
             terms = dict(store.position[1])
-            if terms.get(self.v) == 1 and all(atom >= 0 for atom in terms):
+            unit = terms.get(self.v, 0)
+            if (
+                unit in (1, 2)
+                and all(atom >= 0 for atom in terms)
+                and store.position[0] % unit == 0
+            ):
                 type_ = memory.memory_type(k.kernel.buffers[store.buffer][0])
                 at = self._position(store.position, u_at, v_next)
                 start = memory.pointer_at(e, f"%b{store.buffer}", type_, at)
-                self._ask_for_lines(start, type_, NEAR, True)
+                self._ask_for_lines(start, type_, unit, NEAR, True)
 
-    def _ask_for_lines(self, start, type_, level, for_writing) -> None:
+    def _ask_for_lines(self, start, type_, unit, level, for_writing) -> None:
         """All lines of a tile's row."""
         per_line = LINE_BYTES // memory.nbytes(type_)
-        for at in range(0, self.side, per_line):
+        for at in range(0, self.side * unit, per_line):
             address = memory.pointer_at(self.e, start, type_, at)
             prefetch_line(self.e, address, level, for_writing)
 
 
 def load_row(k, x) -> Value:
     """A transposed load's elements for this u: a vector along v."""
+    e, (number, unit, part) = k.e, k.tiled[x.id]
     code = k.kernel.buffers[x.attrs[0]][0]
-    at = k.scalars[k.kernel.rows[-1].variable]
-    base = k.e.instruction(f"add i64 {k.tile_row}, {at}")
-    place = memory.Place(base, "1", ())
-    return memory.load(k.e, code, f"%tile{k.tiled[x.id]}", place, k.lanes)
+    base = e.instruction(f"add i64 {k.tile_row}, {k.scalars[k.kernel.rows[-1].variable]}")
+    if unit > 1:
+        base = e.instruction(f"mul i64 {base}, {unit}")
+    place = memory.Place(base, str(unit), (), part)
+    read = strided.load if k._is_strided(code, place) else memory.load
+    return read(e, code, f"%tile{number}", place, k.lanes)

@@ -235,11 +235,12 @@ def _loaded_anew(load: Expr, by_id: dict[int, Expr]) -> frozenset:
 
 
 def _lane_loops(kernel: Kernel) -> frozenset[int]:
-    """The loops that vectors run along, unless they are short."""
+    """The loops that vectors run along (in tiles both ways), unless they are short."""
+    across = frozenset([kernel.tile.variable] if kernel.tile is not None else ())
     if kernel.small or kernel.lane == "none":
-        return frozenset()
+        return across
     if kernel.lane == "row":
-        return frozenset(loop.variable for loop in kernel.rows[-1:])
+        return across.union(loop.variable for loop in kernel.rows[-1:])
     return frozenset(stage.loops[-1].variable for stage in kernel.stages if stage.loops)
 
 

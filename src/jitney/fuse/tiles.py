@@ -26,6 +26,7 @@ MAX_SIDE = 128
 SCRATCH_BYTES = 16 << 10  # of all scratch arrays together: half of a first cache
 AHEAD_BYTES = 1 << 20  # what is smaller is in the second cache
 STREAM_BYTES = 8 << 20  # written past the caches: 0.5 ms against 0.7 (128 x 128 x 128)
+_PARTS = ("f32", "f64")
 _MOVES = {"load", "const", "param", "bitcast"}
 _SHORT_INTEGERS = {"b1", "i8", "u8", "i16", "u16"}
 
@@ -45,16 +46,16 @@ def choose_tile(kernel: Kernel, used: list[Expr], target: CpuTarget) -> Tile | N
     lanes = _lanes(kernel, used, target, min(u.extent, v.extent))
     if not target.avx512 and u.extent < lanes:  # no cheap masks for parts of vectors
         return None
-    side = _side(lanes, loads)
+    side = _side(lanes, list(scratch_arrays(loads, u.variable, v.variable).values()), u.variable)
     kernel.rows = [lo for lo in kernel.rows if lo is not u and lo is not v] + [u, v]
     is_long = min(u.extent, v.extent) >= side and _size(kernel) >= AHEAD_BYTES
     return Tile(u.variable, lanes, side, is_long)
 
 
-def _side(lanes: int, loads: list[Expr]) -> int:
-    size = max(nbytes_of(x.dtype) for x in loads)
+def _side(lanes: int, arrays: list[list[Expr]], u: int) -> int:
+    size = max(nbytes_of(x.dtype) * dict(x.attrs[1][1])[u] for x, *_ in arrays)
     side = min(MAX_SIDE, LINES_ALONG * LINE_BYTES // size)
-    while side > lanes and side * side * size * len(loads) > SCRATCH_BYTES:
+    while side > lanes and side * side * size * len(arrays) > SCRATCH_BYTES:
         side //= 2
     return max(side, lanes)
 
@@ -67,25 +68,46 @@ def _find(kernel: Kernel, used: list[Expr]) -> _Found | None:
     others = {lo.variable: lo for lo in kernel.rows[:-1]}
     votes: dict[int, list[Expr]] = {}
     for x in used:
-        if is_transposed_load(x, v.variable, others):
-            u = next(a for a, c in x.attrs[1][1] if c == 1 and a in others)
-            votes.setdefault(u, []).append(x)
+        for u in others:
+            if unit_of(x, u, v.variable):
+                votes.setdefault(u, []).append(x)
+                break
     if not votes:
         return None
     u = max(votes, key=lambda a: len(votes[a]))
-    if others[u].extent < LEAST_EXTENT or v.extent < LEAST_EXTENT or len(votes[u]) > MAX_LOADS:
+    if others[u].extent < LEAST_EXTENT or v.extent < LEAST_EXTENT:
         return None
-    return _Found(others[u], v, votes[u])
+    found = _Found(others[u], v, votes[u])
+    return found if len(scratch_arrays(found.loads, u, v.variable)) <= MAX_LOADS else None
 
 
-def is_transposed_load(expr: Expr, v: int, others) -> bool:
-    """A plain load with a stride along v and stride 1 along another row loop."""
-    if expr.op != "load" or expr.args:
-        return False
-    terms = dict(expr.attrs[1][1])
-    if terms.get(v, 0) in (0, 1, -1) or any(a < 0 for a in terms):
-        return False
-    return any(c == 1 and a in others for a, c in terms.items())
+def scratch_arrays(loads: list[Expr], u: int, v: int) -> dict[tuple, list[Expr]]:
+    """The transposed loads by what they read: both parts of complex numbers are read together."""
+    found: dict[tuple, list[Expr]] = {}
+    for x in loads:
+        unit = unit_of(x, u, v)
+        if unit:
+            start, terms = x.attrs[1]
+            found.setdefault((x.attrs[0], start - start % unit, terms), []).append(x)
+    return found
+
+
+def unit_of(x: Expr, u: int, v: int) -> int:
+    """Elements that move together in a load that is contiguous along u and has a stride along v: 2
+    for the parts of complex numbers, 0 for any other load."""
+    if x.op != "load" or x.args:
+        return 0
+    start, terms = x.attrs[1][0], dict(x.attrs[1][1])
+    unit, stride = terms.get(u, 0), terms.get(v, 0)
+    if unit not in (1, 2) or any(atom < 0 for atom in terms) or abs(stride) <= unit or not stride:
+        return 0
+    if unit == 2 and not (x.dtype in _PARTS and 0 <= start < 2 and even(terms.values())):
+        return 0
+    return unit
+
+
+def even(numbers) -> bool:
+    return all(number % 2 == 0 for number in numbers)
 
 
 def _lanes(kernel: Kernel, used: list[Expr], target: CpuTarget, shorter: int) -> int:
@@ -117,16 +139,21 @@ def _size(kernel: Kernel) -> int:
 def streams_tiles(kernel: Kernel, target: CpuTarget) -> Stream:
     """Whether a transpose writes whole lines that go past the caches: a large result whose rows,
     cut into vectors, begin where lines do."""
-    if kernel.tile is None or len(kernel.stores) != 1 or not target.avx512:
+    if kernel.tile is None or not target.avx512 or _size(kernel) < STREAM_BYTES:
         return Stream.NONE
-    store, lanes = kernel.stores[0], kernel.tile.lanes
-    code, mode = kernel.buffers[store.buffer]
-    start, terms = store.position
-    row = kernel.rows[-1].variable
+    stores = sorted(kernel.stores, key=lambda store: store.position[0])
+    unit, (start, terms) = len(stores), stores[0].position  # two: the parts of complex numbers
+    places = [(store.buffer, store.position, store.mask) for store in stores]
+    wanted = [(stores[0].buffer, (start + k, terms), None) for k in range(unit)]
+    code, mode = kernel.buffers[stores[0].buffer]
+    lanes, row = kernel.tile.lanes, kernel.rows[-1].variable
     whole = (
-        mode == "out" and store.mask is None and _size(kernel) >= STREAM_BYTES
+        mode == "out"
+        and places == wanted
+        and unit <= (1 if kernel.small else 2)
         and nbytes_of(code) * lanes == LINE_BYTES
-        and dict(terms).get(row) == 1 and all(atom >= 0 for atom, _ in terms)
+        and dict(terms).get(row) == unit
+        and all(atom >= 0 for atom, _ in terms)
         and all(number % lanes == 0 for number in [start, *[c for a, c in terms if a != row]])
-    )  # fmt: skip
+    )
     return Stream.LINES if whole else Stream.NONE
