@@ -6,9 +6,6 @@
 #include "families.h"
 #include "routines.h"
 #include "vector_target.h"
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 #if defined(_WIN32)
 #include <windows.h>
 #else

@@ -8,6 +8,10 @@
 // templates of the standard library (the linker could keep the wide copy of one for everybody).
 #pragma once
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 #if defined(__x86_64__) && defined(__clang__)
 #define JITNEY_BEGIN_TARGET_AVX2 \
   _Pragma("clang attribute push(__attribute__((target(\"avx2,f16c\"))), apply_to = function)")
