@@ -5,7 +5,8 @@ kernel's key (element types, tile, which strides are 1); everything else is a pa
 Invariant: the blocks along k depend on k alone, so results do not depend on threads or pieces.
 
     few rows or columns (<= 16), contiguous along k          dot
-    up to 8 rows, lines of b contiguous, b large             axpy (one row: always)
+    3 or 5 to 48 rows, lines of b contiguous, b large        streamed (axpy without masked loads)
+    up to 8 rows, the same                                   axpy (one row: always)
     everything else                                          register tile
         reads a in place if contiguous along k, b if contiguous along n and small; else packs
 
@@ -19,6 +20,8 @@ from .elements import elements_of
 from .shape import ContractionKernel, ContractionPlan, ContractionShape, ContractionStep, Epilogue
 from .skinny import PARAMETERS as SKINNY_PARAMETERS
 from .skinny import AxpySchedule, DotSchedule
+from .streamed import PARAMETERS as STREAMED_PARAMETERS
+from .streamed import StreamedSchedule
 from .tiled import COLUMN_GROUP, TiledSchedule
 from .tiled import PARAMETERS as TILED_PARAMETERS
 
@@ -32,6 +35,11 @@ DOT_ROWS = 16
 AXPY_ROWS = 8
 LARGE_MATRIX = 128 << 10  # below this the tile reads a matrix fast enough for several rows
 SUMS_BYTES = 64 << 10
+PAIRS = 32  # from this many rows, columns and depth, dot-product words are worth their packing
+STREAMED_ROWS = 48  # from 64 rows on, a packed copy of b is paid for
+STREAMED_DEPTH = 32  # lines of b in a block: with 8 KiB lines two blocks are half the second cache
+STREAMED_LINE = 8 << 10
+SECOND_CACHE, BEYOND_CACHES = 2 << 20, 8 << 20
 
 
 @functools.lru_cache(maxsize=1024)
@@ -45,7 +53,11 @@ def plan_contraction(
     if shape.segments > 1:
         assert shape.is_segmentable, "runs of a along k are read in place"
         return _plan_tiled(shape, target, num_threads_hint, epilogue, False)
-    for candidate, swapped in ((shape, False), (shape.transposed(), True)):
+    both = ((shape, False), (shape.transposed(), True))
+    for candidate, swapped in both:
+        if _is_streamed(candidate, target):
+            return _plan_streamed(candidate, target, num_threads_hint, epilogue, swapped)
+    for candidate, swapped in both:
         plan = _plan_skinny(candidate, target, num_threads_hint, epilogue, swapped)
         if plan is not None:
             return plan
@@ -130,6 +142,75 @@ def _skinny_plan(schedule, shape, target, threads, epilogue):
     )
 
 
+# ---- more rows, a large matrix ------------------------------------------------------------------
+
+
+def _is_streamed(shape, target) -> bool:
+    """Whether b is to be read in place, once: so few rows do not pay for a copy of it."""
+    m, n, k, nbytes = shape.m, shape.n, shape.k, nbytes_of(shape.dtype_in)
+    codes = (shape.dtype_in, shape.dtype_acc, shape.dtype_out)
+    elements = elements_of(*codes, target, pairs=min(m, n, k) >= PAIRS)
+    in_place = target.avx512 or (target.avx2 and elements.is_native)  # it wants masked loads
+    if shape.b[2] != 1 or not in_place or kind_of(elements.acc) != "f" or elements.mode != "plain":
+        return False
+    # up to 4 rows axpy reads b at least as fast, unless its sums go to the third cache and back
+    fewest = 3 if elements.is_native and n * k * nbytes >= BEYOND_CACHES else 5
+    most = STREAMED_ROWS if target.avx512 else STREAMED_ROWS // 4  # 16 registers: small tiles
+    # sums are stored once more than a tile's, and their last group may be mostly empty; a copy of
+    # what the second cache holds is paid for by 32 rows
+    least = LARGE_MATRIX if m <= 24 else SECOND_CACHE
+    line, depth = (512, 128) if m <= 16 else (1024, 256)
+    is_large = n * k * nbytes >= least and n * nbytes >= line and k >= depth
+    return fewest <= m <= most and is_large
+
+
+def _streamed_tile(m, target) -> tuple[int, int]:
+    """(rows, vectors): as few groups of rows as registers allow, then as many vectors."""
+    most = 14 if target.avx512 else 6
+    rows = -(-m // -(-m // most))
+    return rows, (4 if rows <= 6 else 3 if rows <= 9 else 2) if target.avx512 else 2
+
+
+def _streamed_columns(shape, wanted, threads, width) -> tuple[int, int]:
+    """Columns of (a piece, a strip of it). Lines of 8 KiB are the fastest, of 4 KiB nearly as fast,
+    and shorter ones are worth it only if a thread had nothing to do otherwise."""
+    line = shape.n * nbytes_of(shape.dtype_in)
+    parts = min(-(-wanted // shape.batch), max(line // (STREAMED_LINE // 2), threads))
+    piece = _even(shape.n, -(-shape.n // parts), width)
+    return piece, _even(piece, STREAMED_LINE // nbytes_of(shape.dtype_in), width)
+
+
+def _plan_streamed(shape, target, threads, epilogue, swapped):
+    m, n, batch, work = shape.m, shape.n, shape.batch, _work(shape, epilogue)
+    elements = elements_of(shape.dtype_in, shape.dtype_acc, shape.dtype_out, target, pairs=False)
+    lanes = elements.lanes(target)
+    rows, vectors = _streamed_tile(m, target)
+    a = "k" if shape.a[2] == 1 else "m" if shape.a[1] == 1 else "any"
+    schedule = StreamedSchedule(
+        elements, lanes, rows, vectors, a, STREAMED_DEPTH, STREAMED_DEPTH + ROW_PAD,
+        shape.c[2] == 1, swapped, shape.inner_batch > 1,
+    )  # fmt: skip
+    wanted = max(1, min(work // PIECE_FLOPS, 2 * threads)) if threads > 1 else 1
+    block, strip = _streamed_columns(shape, wanted, threads, schedule.width)
+    column_pieces, group = -(-n // block), -(-batch // wanted)
+    sum_rows = _round_up(m, rows)
+    pitch = _round_up(sum_rows, lanes)
+    a_words = STREAMED_DEPTH * pitch if a == "m" else sum_rows * schedule.pitch
+    a_bytes = _round_up(a_words * elements.word_bytes, 64)
+    sums = sum_rows * _round_up(strip, schedule.width)
+    piece_bytes = a_bytes + _round_up(sums * elements.word_bytes, 64)
+    values = _strides(shape) | {
+        "m": m, "n": n, "k": shape.k, "batch": batch, "inner": shape.inner_batch, "group": group,
+        "column_block": block, "column_pieces": column_pieces, "piece_bytes": piece_bytes,
+        "pitch": pitch, "strip": strip, "runs": max(1, strip // (STREAMED_DEPTH * lanes)),
+        "sum_offset": a_bytes, "sum_rows": sum_rows,
+    }  # fmt: skip
+    extent = -(-batch // group) * column_pieces
+    return _one_step(
+        schedule, values, STREAMED_PARAMETERS, extent, piece_bytes, shape, target, epilogue
+    )
+
+
 # ---- the tile -----------------------------------------------------------------------------------
 
 
@@ -146,7 +227,7 @@ def _tile_of(lanes, m, n, registers) -> tuple[int, int, int]:
 
 def _plan_tiled(shape, target, threads, epilogue, swapped):
     m, n, k, batch = shape.m, shape.n, shape.k, shape.batch
-    pairs = min(m, n, k) >= 32
+    pairs = min(m, n, k) >= PAIRS
     elements = elements_of(shape.dtype_in, shape.dtype_acc, shape.dtype_out, target, pairs)
     lanes = elements.lanes(target)
     rows, vectors, tail = _tile_of(lanes, m, n, 32 if target.avx512 else 16)

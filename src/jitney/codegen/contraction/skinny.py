@@ -63,15 +63,17 @@ class AxpySchedule:
         return _AxpyKernel(self, target, epilogue).module(name)
 
 
-class _SkinnyKernel:
-    """What both have: parameters, pieces and batch items."""
+class SkinnyKernel:
+    """What they have in common, `streamed.py` too: parameters, pieces and batch items."""
+
+    parameters = PARAMETERS
 
     def __init__(self, schedule, target, epilogue):
         self.s = schedule
         self.el = schedule.elements
         self.w = w = Writer(target)
-        self.p = Parameters(w, PARAMETERS)
-        self.storer = Storer(w, self.el, epilogue, schedule.swapped, len(PARAMETERS))
+        self.p = Parameters(w, self.parameters)
+        self.storer = Storer(w, self.el, epilogue, schedule.swapped, len(self.parameters))
         self.is_plain = epilogue is None and self.el.result_type == self.el.acc_type
         self.acc_text = type_text(self.el.acc_type, schedule.lanes)
 
@@ -120,7 +122,7 @@ class _SkinnyKernel:
         return widen(self.w, self.el, self.w.load_value(self.el.source_type, pointer))
 
 
-class _DotKernel(_SkinnyKernel):
+class _DotKernel(SkinnyKernel):
     def __init__(self, schedule, target, epilogue):
         super().__init__(schedule, target, epilogue)
         if not self.is_plain:
@@ -256,7 +258,7 @@ class _DotKernel(_SkinnyKernel):
         return value.names[0]
 
 
-class _AxpyKernel(_SkinnyKernel):
+class _AxpyKernel(SkinnyKernel):
     def _item(self, batch, a, b, c, n0, n1, room):
         w, p, s = self.w, self.p, self.s
         self.batch, self.a, self.b, self.c, self.n0, self.room = batch, a, b, c, n0, room
