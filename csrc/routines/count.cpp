@@ -1,9 +1,14 @@
 // Binary search in sorted rows, and counting (signatures in README.md).
 #include <cstring>
-#include <limits>
 
+#include "edges.h"
 #include "families.h"
 #include "routines.h"
+#include "tally.h"
+#include "vector_target.h"
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 namespace jitney {
 
@@ -29,40 +34,58 @@ void ranks_of(const UInt<T>* row, int64_t n, const UInt<T>* values, int64_t coun
   for (int64_t j = 0; j < count; ++j) out[j] = static_cast<I>(first[j]);
 }
 
-// Edges that are about equally spaced, f32 or f64: the place is computed instead of searched. t(v) = (v - first) * inverse
-// never falls when v rises, and is within 0.4 of i at edge i, so floor(t(v)) is at most one off: two comparisons with
-// edges settle it, and the result is that of the search.
+namespace any_cpu {
+constexpr int kVectorBytes = 16;
+#include "count_kernels.h"
+}  // namespace any_cpu
+
+#if defined(__x86_64__)
+JITNEY_BEGIN_TARGET_AVX2
+namespace avx2 {
+constexpr int kVectorBytes = 32;
+#include "count_kernels.h"
+}  // namespace avx2
+JITNEY_END_TARGET
+
+JITNEY_BEGIN_TARGET_AVX512
+namespace avx512 {
+constexpr int kVectorBytes = 64;
+#include "count_kernels.h"
+}  // namespace avx512
+JITNEY_END_TARGET
+#endif
+
 template <class T>
-struct EvenEdges {
-  static constexpr int64_t kMost = 4095;
-  T row[kMost + 1];  // a copy, with a NaN behind: no value reaches it
-  int64_t n;
-  T first, inverse;
-  bool even = false;
+bool even_ranks(const EvenEdges<T>& edges, const T* values, int64_t n, int32_t* out) {
+#if defined(__x86_64__)
+  static const int level = cpu_level();
+  if (level == 2) return avx512::even_ranks(edges, values, n, out);
+  if (level == 1) return avx2::even_ranks(edges, values, n, out);
+#endif
+  return any_cpu::even_ranks(edges, values, n, out);
+}
 
-  EvenEdges(const T* edges, int64_t count) : n(count) {
-    first = edges[0];
-    inverse = static_cast<T>(n - 1) / (edges[n - 1] - first);
-    if (!(inverse > 0) || !(inverse < std::numeric_limits<T>::infinity())) return;
-    for (int64_t i = 0; i < n; ++i) {
-      T off = (edges[i] - first) * inverse - static_cast<T>(i);
-      if (!(off < T(0.4) && off > T(-0.4))) return;
-      row[i] = edges[i];
-    }
-    row[n] = std::numeric_limits<T>::quiet_NaN();
-    even = true;
-  }
+template <bool kDrop, class T>
+void bins_of(const T* values, int64_t n, int64_t length, int32_t* out) {
+#if defined(__x86_64__)
+  static const int level = cpu_level();
+  if (level == 2) return avx512::bins_of<kDrop>(values, n, length, out);
+  if (level == 1) return avx2::bins_of<kDrop>(values, n, length, out);
+#endif
+  any_cpu::bins_of<kDrop>(values, n, length, out);
+}
 
-  template <bool kRight>
-  JITNEY_INLINE int64_t rank(T v) const {
-    T t = (v - first) * inverse, top = static_cast<T>(n - 1);
-    t = t > 0 ? t : T(0);  // also for NaN
-    t = t < top ? t : top;
-    int64_t i = static_cast<int32_t>(t);
-    int64_t r = i + (kRight ? row[i] <= v : row[i] < v) + (kRight ? row[i + 1] <= v : row[i + 1] < v);
-    return v == v ? r : n;
+constexpr int64_t kBlock = Tally::kBlock;
+constexpr int64_t kSure = 64;  // values that are done again, with comparisons, if one of them is in doubt
+
+template <bool kRight, class T>
+void ranks_among_even(const EvenEdges<T>& edges, const T* values, int64_t count, int32_t* out) {
+  for (int64_t i = 0, some; i < count; i += some) {
+    some = count - i < kSure ? count - i : kSure;
+    if (some == kSure && even_ranks(edges, values + i, kSure, out + i)) continue;
+    for (int64_t j = i; j < i + some; ++j) out[j] = static_cast<int32_t>(edges.template rank<kRight>(values[j]));
   }
-};
+}
 
 // searchsorted: ptrs [sorted, values, out], params [n, right, index_bytes, values_per_row]; [lo, hi) = values
 template <class T>
@@ -71,12 +94,17 @@ struct SearchSorted {
   static bool by_spacing(void* const* ptrs, const int64_t* params, int64_t lo, int64_t hi) {
     if constexpr (std::is_floating_point<T>::value) {
       int64_t n = params[0];
-      if (params[3] > 0 || n < 4 || n > EvenEdges<T>::kMost || hi - lo < n) return false;
+      if (params[3] > 0 || hi - lo < n) return false;
       const EvenEdges<T> edges(static_cast<const T*>(ptrs[0]), n);
       if (!edges.even) return false;
       const T* values = static_cast<const T*>(ptrs[1]);
       I* out = static_cast<I*>(ptrs[2]);
-      for (int64_t i = lo; i < hi; ++i) out[i] = static_cast<I>(edges.template rank<kRight>(values[i]));
+      int32_t ranks[kBlock];
+      for (int64_t i = lo, count; i < hi; i += count) {
+        count = hi - i < kBlock ? hi - i : kBlock;
+        ranks_among_even<kRight>(edges, values + i, count, ranks);
+        for (int64_t j = 0; j < count; ++j) out[i + j] = static_cast<I>(ranks[j]);
+      }
       return true;
     }
     return false;
@@ -105,29 +133,33 @@ struct SearchSorted {
   }
 };
 
-// Counts of one list. Negative values count as 0 (kDrop: not at all), those >= length not at all. Up to eight tables
-// in turn, so that runs of one value do not wait for their own store.
-constexpr int64_t kTables = 8, kTable = 1024;
+// Counts of one list. Negative values count as 0 (kDrop: not at all), those >= length not at all.
+template <bool kDrop, class T>
+int64_t bin_of(T v, int64_t length) {
+  if (std::is_signed<T>::value && v < 0) return kDrop ? length : 0;
+  return static_cast<uint64_t>(v) < static_cast<uint64_t>(length) ? static_cast<int64_t>(v) : length;
+}
+
+template <bool kDrop, class T>
+void count_in_blocks(const T* x, int64_t n, int32_t* out, int64_t length) {
+  Tally tally(length);
+  int32_t bins[kBlock];
+  for (int64_t i = 0, count; i < n; i += count) {
+    count = n - i < kBlock ? n - i : kBlock;
+    bins_of<kDrop>(x + i, count, length, bins);
+    tally.add(bins, count);
+  }
+  tally.finish(out);
+}
 
 template <bool kDrop, class T>
 void count_values(const T* x, int64_t n, int32_t* out, int64_t length) {
+  if (length <= Tally::kMost && n >= 16 * length) return count_in_blocks<kDrop>(x, n, out, length);
   memset(out, 0, static_cast<size_t>(length) * sizeof *out);
-  auto count = [=](int32_t* table, T v) JITNEY_INLINE {
-    uint64_t bin = std::is_signed<T>::value && v < 0 ? (kDrop ? ~uint64_t{0} : 0) : static_cast<uint64_t>(v);
-    if (bin < static_cast<uint64_t>(length)) ++table[bin];
-  };
-  int64_t i = 0;
-  if (length <= kTable && n >= 4 * length) {
-    int32_t tables[kTables * kTable];
-    memset(tables, 0, static_cast<size_t>(kTables * length) * sizeof *tables);
-    for (; i + kTables <= n; i += kTables) {
-#pragma GCC unroll 8
-      for (int64_t t = 0; t < kTables; ++t) count(tables + t * length, x[i + t]);
-    }
-    for (int64_t t = 0; t < kTables; ++t)
-      for (int64_t b = 0; b < length; ++b) out[b] += tables[t * length + b];
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t bin = bin_of<kDrop>(x[i], length);
+    if (bin < length) ++out[bin];
   }
-  for (; i < n; ++i) count(out, x[i]);
 }
 
 // bincount: ptrs [values, out (i32)], params [n, length]. Negative values count as 0; extent 1.
@@ -138,16 +170,74 @@ struct BinCount {
   }
 };
 
-// count_pieces: ptrs [values, out (i32), work (i32)], params [n, length, pieces]. Values are cut into equal parts; the
-// counts of the first go to out, those of part p to [(p - 1) length, p length) of work. Negative values are dropped.
+// One piece of a list that is cut into equal parts: the counts of the first go to out, those of part p to
+// [(p - 1) length, p length) of work.
+struct Piece {
+  int64_t first, count;
+  int32_t* out;
+  Piece(int64_t p, int64_t pieces, int64_t n, int64_t length, void* out, void* work)
+      : first(n * p / pieces), count(n * (p + 1) / pieces - first),
+        out(p > 0 ? static_cast<int32_t*>(work) + (p - 1) * length : static_cast<int32_t*>(out)) {}
+};
+
+// count_pieces: ptrs [values, out (i32), work (i32)], params [n, length, pieces, negative]. Negative values are
+// dropped, or (negative == 1) count as 0.
 template <class T>
 struct CountPieces {
   static void run(void* const* ptrs, const int64_t* params, int64_t lo, int64_t hi) {
-    int64_t n = params[0], length = params[1], pieces = params[2];
+    const int64_t length = params[1];
     for (int64_t p = lo; p < hi; ++p) {
-      int64_t first = n * p / pieces, end = n * (p + 1) / pieces;
-      int32_t* out = static_cast<int32_t*>(ptrs[p > 0 ? 2 : 1]) + (p > 0 ? (p - 1) * length : 0);
-      count_values<true>(static_cast<const T*>(ptrs[0]) + first, end - first, out, length);
+      const Piece piece(p, params[2], params[0], length, ptrs[1], ptrs[2]);
+      const T* values = static_cast<const T*>(ptrs[0]) + piece.first;
+      if (params[3]) count_values<false>(values, piece.count, piece.out, length);
+      else count_values<true>(values, piece.count, piece.out, length);
+    }
+  }
+};
+
+// histogram_pieces: ptrs [edges, values, out (i32), work (i32)], params [n, length, pieces]: out[r] is how many values
+// have r of the `length` edges at or below them, r < length; the last edge counts as just below itself.
+template <class T>
+struct HistogramPieces {
+  static void find_ranks(const EvenEdges<T>& edges, const T* row, const T* values, int64_t count, int32_t* out) {
+    if (edges.even) return find_even_ranks(edges, values, count, out);
+    const auto* keys = reinterpret_cast<const UInt<T>*>(values);
+    for (int64_t i = 0, some; i < count; i += some) {
+      some = count - i < kTogether ? count - i : kTogether;
+      ranks_of<T, true>(reinterpret_cast<const UInt<T>*>(row), edges.n, keys + i, some, out + i);
+      put_last_below(values + i, some, row[edges.n - 1], edges.n, out + i);
+    }
+  }
+
+  // The last edge itself is always in doubt.
+  static void find_even_ranks(const EvenEdges<T>& edges, const T* values, int64_t count, int32_t* out) {
+    for (int64_t i = 0, some; i < count; i += some) {
+      some = count - i < kSure ? count - i : kSure;
+      if (some == kSure && even_ranks(edges, values + i, kSure, out + i)) continue;
+      for (int64_t j = i; j < i + some; ++j) out[j] = static_cast<int32_t>(edges.template rank<true>(values[j]));
+      put_last_below(values + i, some, edges.row[edges.n - 1], edges.n, out + i);
+    }
+  }
+
+  static void put_last_below(const T* values, int64_t count, T last, int64_t n, int32_t* out) {
+    for (int64_t i = 0; i < count; ++i) out[i] = values[i] == last ? static_cast<int32_t>(n - 1) : out[i];
+  }
+
+  static void run(void* const* ptrs, const int64_t* params, int64_t lo, int64_t hi) {
+    const int64_t length = params[1];
+    const T* row = static_cast<const T*>(ptrs[0]);
+    const EvenEdges<T> edges(row, length);
+    for (int64_t p = lo; p < hi; ++p) {
+      const Piece piece(p, params[2], params[0], length, ptrs[2], ptrs[3]);
+      const T* values = static_cast<const T*>(ptrs[1]) + piece.first;
+      Tally tally(length);
+      int32_t ranks[kBlock];
+      for (int64_t i = 0, count; i < piece.count; i += count) {
+        count = piece.count - i < kBlock ? piece.count - i : kBlock;
+        find_ranks(edges, row, values + i, count, ranks);
+        tally.add(ranks, count);
+      }
+      tally.finish(piece.out);
     }
   }
 };
@@ -178,7 +268,8 @@ void add_count_routines() {
   add_family<SearchSorted>("searchsorted", Integers{});
   add_family<SearchSorted>("searchsorted", TypeList<bool>{});
   add_family<BinCount>("bincount", Integers{});
-  add_family<CountPieces>("count_pieces", TypeList<int32_t, int64_t>{});
+  add_family<CountPieces>("count_pieces", Integers{});
+  add_family<HistogramPieces>("histogram_pieces", TypeList<float, double>{});
   add_family<WeightedBinCount>("bincount_weights", TypeList<float, double>{});
 }
 

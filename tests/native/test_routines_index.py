@@ -183,6 +183,75 @@ def test_searchsorted(name, right):
             assert np.array_equal(out, want)
 
 
+def near_edges(edges):
+    """Values at, beside, between and beyond edges."""
+    dtype = edges.dtype.type
+    beside = [np.nextafter(edges, dtype(side)) for side in (-np.inf, np.inf)]
+    odd = np.array([np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0, 1e30, -1e30], dtype)
+    rng = np.random.default_rng(8)
+    spread = rng.normal(edges.mean(), edges[-1] - edges[0], 5000).astype(dtype)
+    return rng.permutation(np.concatenate([edges, *beside, odd, spread, spread]))
+
+
+EDGES = [np.linspace(-3, 3, 65), np.linspace(0, 1, 4), np.linspace(-1e-3, 5, 1001),
+         np.linspace(1e4, 1e4 + 1, 50), np.arange(257.0), np.geomspace(1, 100, 30),
+         np.array([0.0, 1.0, 1.0, 2.0, 3.0])]  # fmt: skip
+
+
+@pytest.mark.parametrize("right", [0, 1])
+@pytest.mark.parametrize("edges", EDGES)
+@pytest.mark.parametrize("name", ["f32", "f64"])
+def test_searchsorted_among_even_edges(name, edges, right):
+    edges = edges.astype(DTYPES[name])
+    values = near_edges(edges)
+    out = np.empty(len(values), np.int32)
+    call(f"searchsorted_{name}", [edges, values, out], [len(edges), right, 4, 0], len(values))
+    assert np.array_equal(out, np.searchsorted(edges, values, "right" if right else "left"))
+
+
+@pytest.mark.parametrize("pieces", [1, 4])
+@pytest.mark.parametrize("edges", EDGES)
+@pytest.mark.parametrize("name", ["f32", "f64"])
+def test_histogram_pieces(name, edges, pieces):
+    edges = edges.astype(DTYPES[name])
+    values = near_edges(edges)
+    length = len(edges)
+    parts = np.full((pieces, length), -1, np.int32)
+    call(f"histogram_pieces_{name}", [edges, values, parts, parts[1:].copy()],
+         [len(values), length, 1], 1)
+    ranks = np.searchsorted(edges, values, "right")
+    ranks[values == edges[-1]] = length - 1
+    want = np.bincount(ranks, minlength=length)[:length]
+    assert np.array_equal(parts[0], want)
+    work = np.empty((pieces, length), np.int32)
+    out = np.empty(length, np.int32)
+    call(f"histogram_pieces_{name}", [edges, values, out, work], [len(values), length, pieces],
+         pieces, 1)
+    assert np.array_equal(out + work[: pieces - 1].sum(0), want)
+    if len(np.unique(edges)) == length:
+        assert np.array_equal(want[1:], np.histogram(values[np.isfinite(values)], edges)[0])
+
+
+@pytest.mark.parametrize("negative", [0, 1])
+@pytest.mark.parametrize("name", INTEGERS)
+def test_count_pieces(name, negative):
+    for n, length in [(0, 5), (3, 3), (5000, 1), (70001, 65), (70001, 300), (40000, 1024),
+                      (500, 5000)]:  # fmt: skip
+        x = samples(name, (n,), n)
+        out, work = np.empty(length, np.int32), np.empty((2, length), np.int32)
+        call(f"count_pieces_{name}", [x, out, work], [n, length, 3, negative], 3, 1)
+        wide = [max(v, 0) if negative else v for v in x.tolist()]
+        inside = np.array([v for v in wide if 0 <= v < length], int)
+        assert np.array_equal(out + work.sum(0), np.bincount(inside, minlength=length))
+
+
+def test_counts_of_one_number_fill_no_counter():
+    x = np.full(400_000, 3, np.int32)
+    out = np.empty(10, np.int32)
+    call("count_pieces_i32", [x, out, out], [len(x), 10, 1, 0], 1)
+    assert out.tolist() == [0, 0, 0, 400_000, 0, 0, 0, 0, 0, 0]
+
+
 def test_searchsorted_in_batches():
     rows = np.sort(np.random.default_rng(5).normal(size=(4, 33)), axis=1)
     values = np.random.default_rng(6).normal(size=(4, 10))

@@ -203,7 +203,7 @@ def test_products_do_not_overflow_by_themselves():
 @pytest.mark.parametrize("level", ["0", "1"])
 def test_narrower_vectors(level):
     here = os.path.dirname(__file__)
-    files = [os.path.join(here, f"test_routines_{f}.py") for f in ("scan", "top_k")]
+    files = [os.path.join(here, f"test_routines_{f}.py") for f in ("scan", "top_k", "index")]
     env = dict(os.environ, JITNEY_CPU_LEVEL=level)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files]
     done = subprocess.run(command, env=env, capture_output=True, text=True)

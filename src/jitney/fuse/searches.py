@@ -1,7 +1,7 @@
 """Steps for searches, counts and inner products: native routines on whole arrays.
 
-In: "first_extreme", "searchsorted", "count" and "inner" calls (lower/reduce.py, lower/halving.py,
-lower/gather_scatter.py, lower/dot.py). Out: native steps (csrc/routines/README.md).
+In: "first_extreme", "searchsorted", "count", "histogram" and "inner" calls (lower/reduce.py,
+lower/halving.py, lower/counting.py, lower/dot.py). Out: native steps (csrc/routines/README.md).
 Invariant: sums and counts are cut into pieces by sizes alone, so that results are the same for any
 number of threads.
 """
@@ -14,6 +14,8 @@ PARALLEL_NS = 40000.0   # less is not worth a second thread
 PIECES = 16
 COLUMNS = 256           # columns of a block (kColumns in csrc/routines/bits.cpp)
 COUNTED_IN_PIECES = 1 << 17
+NS_PER_COUNT = 0.4
+NS_PER_RANK = 0.6
 INNER_PIECE = 1 << 14   # complex numbers
 
 
@@ -48,15 +50,28 @@ def _searchsorted(partition, node, item) -> None:
 
 
 def _count(partition, node, item) -> None:
-    """How often each of the numbers from 0 on occurs; others are left out."""
+    """How often each of the numbers from 0 on occurs; others are left out, negative ones count as 0
+    if attrs[2] says so."""
     values = stored_view(partition, node.args[0])
+    _count_pieces(partition, node, item, f"count_pieces_{values.buffer.code}", [values],
+                  NS_PER_COUNT, (int(node.attrs[2]),))
+
+
+def _histogram(partition, node, item) -> None:
+    """How many values lie between neighbours among the edges."""
+    edges, values = (stored_view(partition, a) for a in node.args)
+    _count_pieces(partition, node, item, f"histogram_pieces_{edges.buffer.code}", [edges, values],
+                  NS_PER_RANK)
+
+
+def _count_pieces(partition, node, item, name, views, ns, params=()) -> None:
     (result,) = _results(partition, node)
-    n, length = math.prod(values.shape), result.shape[0]
+    n, length = math.prod(views[-1].shape), result.shape[0]
     pieces = min(n // (4 * max(length, 1)), 8) if n >= COUNTED_IN_PIECES else 1
     pieces = 1 << (max(pieces, 1).bit_length() - 1)
     work = _scratch(partition, "i32", max(pieces - 1, 1) * length)
-    _native(partition, item, f"count_pieces_{values.buffer.code}", [values, result, work],
-            (n, length, pieces), pieces, 1, [1, 2], 0.4 * n)
+    _native(partition, item, name, [*views, result, work], (n, length, pieces, *params), pieces, 1,
+            [len(views), len(views) + 1], ns * n)
     if pieces > 1:
         _native(partition, item, "add_pieces_i32", [result, work], (length, pieces), length,
                 max(4096, -(-length // PIECES)), [0], 0.3 * length * pieces)
@@ -80,4 +95,5 @@ def _inner(partition, node, item) -> None:
 CALLS["first_extreme"] = _first_extreme
 CALLS["searchsorted"] = _searchsorted
 CALLS["count"] = _count
+CALLS["histogram"] = _histogram
 CALLS["inner"] = _inner

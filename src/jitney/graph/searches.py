@@ -1,5 +1,5 @@
-"""What "first_extreme", "searchsorted", "count" and "inner" calls mean, for the interpreter of
-graphs.
+"""What "first_extreme", "searchsorted", "count", "histogram" and "inner" calls mean, for the
+interpreter of graphs.
 
 In: a call node and its operands as NumPy arrays. Out: the results, as a tuple.
 """
@@ -27,10 +27,19 @@ def interpret_searchsorted(node, edges, values):
 
 
 def interpret_count(node, values):
-    """How often each number from 0 on occurs."""
+    """How often each number from 0 on occurs; negative ones count as 0 if attrs[2]."""
     ((shape, _),) = node.attrs[1]
-    inside = values[(values >= 0) & (values < shape[0])]
+    values = np.maximum(values, 0) if node.attrs[2] else values
+    inside = values[(values >= 0) & (values < shape[0])].astype(np.int64)
     return (np.bincount(inside, minlength=shape[0]).astype(np.int32),)
+
+
+def interpret_histogram(node, edges, values):
+    """How many values have each number of edges at or below them; the last edge is below itself."""
+    ((shape, _),) = node.attrs[1]
+    ranks = np.searchsorted(edges, values.ravel(), side="right")
+    ranks = np.where(values.ravel() == edges[-1], len(edges) - 1, ranks)
+    return (np.bincount(ranks, minlength=shape[0])[: shape[0]].astype(np.int32),)
 
 
 def interpret_inner(node, a, b):
@@ -43,5 +52,5 @@ def interpret_inner(node, a, b):
 
 SEARCHES = {
     "first_extreme": interpret_first_extreme, "searchsorted": interpret_searchsorted,
-    "count": interpret_count, "inner": interpret_inner,
+    "count": interpret_count, "histogram": interpret_histogram, "inner": interpret_inner,
 }  # fmt: skip

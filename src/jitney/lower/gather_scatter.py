@@ -5,6 +5,7 @@ import math
 from ..graph.graph import is_literal
 from ..ir.strides import contiguous_strides
 from ..ir.types import DTYPE_OF_CODE, kind_of
+from .counting import counts
 from .rules import LoweringError, Pair, lower_rule
 from .scatter_window import is_single_window, scatter_window
 
@@ -117,8 +118,7 @@ def _count(g, d, mode, x, indices, updates):
     window, offsets, updates = _offsets(g, d, mode, x, indices, updates)
     if window != 1 or updates.shape[0] >= 2**31:
         return _call(g, "add", x, offsets, updates, window)
-    (found,) = g.call("count", (offsets,), [((x.size,), "i32")])
-    return g.reshape(g.convert(found, x.dtype), x.shape)
+    return g.reshape(g.convert(counts(g, offsets, x.size), x.dtype), x.shape)
 
 
 def _call(g, kind, x, offsets, updates, window):
