@@ -30,9 +30,20 @@ def clamped(builder, start, limit):
     place = known_place(builder, start)
     if place is not None and place[1] >= 0 and place[2] <= limit:
         return place[0]
-    start = as_i64(builder, start)
-    low = builder.make("max", (start, builder.integer(0)), "i64")
-    return builder.atom(builder.make("min", (low, builder.integer(limit)), "i64"))
+    start = _as_narrow(builder, start, limit)
+    low = builder.make("max", (start, builder.integer(0, start.dtype)), start.dtype)
+    inside = builder.make("min", (low, builder.integer(limit, start.dtype)), start.dtype)
+    return builder.atom(as_i64(builder, inside))
+
+
+def _as_narrow(builder, expr, limit):
+    """A start as i32 if it and its limit have no more bits, else as i64: a vector of sixteen is one
+    register, and machines gather by 32-bit indices at once."""
+    if expr.dtype == "i32" and limit < 1 << 31:
+        return expr
+    if expr.dtype in ("i8", "i16", "u8", "u16") and limit < 1 << 31:
+        return builder.make("convert", (expr,), "i32")
+    return as_i64(builder, expr)
 
 
 def known_place(builder, expr):
@@ -105,10 +116,10 @@ def pull_gather(builder, node, index, mask):
             where = (*batch, af.constant(start_map.index(axis)))
             start = builder.value(indices, where, mask)
             place = known_place(builder, start)
-            start = as_i64(builder, start)
             if place is not None and place[1] >= 0 and place[2] <= n - sizes[axis]:
                 local = af.add(local, place[0])
             elif mode == "fill":
+                start = as_i64(builder, start)
                 fits = _fits(builder, start, n - sizes[axis])
                 inside = builder.both(inside, fits)
                 local = af.add(local, builder.atom(start))
