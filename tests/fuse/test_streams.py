@@ -49,6 +49,25 @@ def test_which_kernels_do():
     assert " stream" not in text_of(lambda x: x.at[5].set(0), X)  # writes little of it
 
 
+@pytest.mark.parametrize("shape, order", [
+    ((128, 130, 128), (1, 0, 2)), ((4, 256, 40, 64), (0, 2, 1, 3)), ((60, 301, 100), (1, 0, 2)),
+])  # fmt: skip
+def test_runs_that_jump(shape, order):
+    """Those of later rows are asked for, also beyond the end of the array."""
+    x = RNG.random(shape, np.float32)
+    program = jitney.jit(lambda x: jnp.transpose(x, order) + 1)
+    np.testing.assert_array_equal(program(x), x.transpose(order) + np.float32(1))
+    assert " jumps " in program.lower(x).compile().as_text()
+
+
+def test_large_results_of_larger_arrays():
+    x = RNG.random((2048, 2048), np.float32)
+    program = jitney.jit(lambda x: x[:, ::2] + 1)
+    np.testing.assert_array_equal(program(x), x[:, ::2] + np.float32(1))
+    assert " stream" in program.lower(x).compile().as_text()
+    assert " stream" not in text_of(lambda x: x + 1, x[:1000])
+
+
 def test_a_loop_reads_what_it_wrote():
     def program(x):
         return lax.fori_loop(0, 3, lambda i, x: x + jnp.roll(x, 1, 1), x)

@@ -517,7 +517,8 @@ class KernelEmitter:
         code = self.kernel.buffers[number][0]
         down = self._stride_of_rows(position, place)
         if down is not None:
-            prefetch.prefetch_rows(self.e, code, f"%b{number}", place, down, self.lanes)
+            rows = (self.kernel.jumps, prefetch.SECOND) if self.kernel.jumps else ()
+            prefetch.prefetch_rows(self.e, code, f"%b{number}", place, down, self.lanes, *rows)
         if mask is None and position in self.kernel.near:
             value = neighbours.load(self, x, place)
             if value is not None:
@@ -529,11 +530,12 @@ class KernelEmitter:
         return value
 
     def _stride_of_rows(self, position, place) -> str | None:
-        """Where whole vectors of columns are reduced: how far apart the rows are that this load
-        goes down, one in each turn of the innermost loop."""
-        if self.lane != "row" or self.mask is not None or self._down is None:
+        """Where whole vectors of columns are reduced, or rows jump: how far apart the rows are that
+        this load goes down, one in each turn of the innermost loop around the vectors."""
+        down = self.kernel.rows[-2].variable if self.kernel.jumps else self._down
+        if self.lane != "row" or self.mask is not None or down is None:
             return None
-        stride = dict(self.slotted.affines[position][1]).get(self._down)
+        stride = dict(self.slotted.affines[position][1]).get(down)
         return operand(stride) if stride is not None and place.step == "1" else None
 
     def _is_strided(self, code, place) -> bool:

@@ -7,8 +7,6 @@ In: an emitter and the place of a load. Out: prefetch instructions; nothing is c
 from . import memory
 
 ROWS_AHEAD = 3  # more would crowd a set of the first cache where rows lie 4 KiB apart
-
-
 NEAR, SECOND = 3, 2  # into the first cache, into the second
 
 
@@ -19,11 +17,11 @@ def prefetch_line(e, pointer, level: int = NEAR, for_writing: bool = False) -> N
     e.emit_raw(f"  call void @llvm.prefetch.p0(ptr {pointer}, {kind})")
 
 
-def prefetch_rows(e, code, pointer, place, stride, lanes) -> None:
-    """The vectors of a load that runs along a row, ROWS_AHEAD rows further down. Maxima of columns
+def prefetch_rows(e, code, pointer, place, stride, lanes, rows=ROWS_AHEAD, level=NEAR) -> None:
+    """The vectors of a load that runs along a row, some rows further down. Maxima of columns
     take two thirds of the time, sums nine tenths (2000 x 1000, float32)."""
     type_ = memory.memory_type(code)
-    down = e.instruction(f"mul i64 {stride}, {ROWS_AHEAD}")
+    down = e.instruction(f"mul i64 {stride}, {rows}")
     start = memory.pointer_at(e, pointer, type_, e.instruction(f"add i64 {place.base}, {down}"))
     for number in range(e.copies):
-        prefetch_line(e, memory.pointer_at(e, start, type_, number * lanes))
+        prefetch_line(e, memory.pointer_at(e, start, type_, number * lanes), level)

@@ -10,10 +10,10 @@ neighbouring rows) or 'stage' (the last loop of every stage: lanes are neighbour
 row). With a `tile` along u, the last two row loops (u, v) run in squares in which loads that are
 contiguous along u are transposed in registers. `borders` are conditions that are constants in the
 middle of the row loops. With `sweep` the stage of a kernel that reduces columns takes that many
-rows at a time, of all columns (codegen/sweep.py). `copies` vectors of rows keep their saved values
-side by side. `small`: 1 for short vector loops (masked throughout), 2 for kernels so small that
-compiling quickly matters more than speed. Expressions are interned; a loop variable is an int,
-unique in the kernel.
+rows at a time, of all columns (codegen/sweep.py). With `jumps` the runs read that many rows later
+are asked for. `copies` vectors of rows keep their saved values side by side. `small`: 1 for
+short vector loops (masked throughout), 2 for kernels so small that compiling quickly matters more
+than speed. Expressions are interned; a loop variable is an int, unique in the kernel.
 
 Sizes are not part of a kernel's meaning: `number_slots` replaces every extent, stride and offset
 (other than 0 and ±1) by a parameter slot, so that the text is the same for all sizes. That text,
@@ -154,6 +154,7 @@ class Kernel:
     borders: list = field(default_factory=list)  # see interior.py
     sweep: int = 0
     near: dict = field(default_factory=dict)  # see near_loads.py
+    jumps: int = 0
 
 
 SHORT_STRIDE = 4  # up to here vectors are read whole and their elements picked
@@ -286,6 +287,8 @@ def number_slots(kernel: Kernel, used: list[Expr]) -> SlottedKernel:
     if kernel.tile is not None:
         variable, lanes, side, ahead = kernel.tile
         flags += f" tile {loop_names[variable]} {lanes} {side}{' ahead' if ahead else ''}"
+    if kernel.jumps:
+        flags += f" jumps {kernel.jumps}"
     if kernel.sweep:
         flags += f" sweep {kernel.sweep}"
     lines.append(f"rows {rows} lane {kernel.lane}{flags}")
