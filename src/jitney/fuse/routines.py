@@ -7,7 +7,7 @@ row-major order.
 
 import math
 
-from ..ir.types import nbytes_of
+from ..ir.types import kind_of, nbytes_of
 from . import affine as af
 from .buffers import NativeStep, PythonStep, View, whole
 from .build_kernel import is_elementwise
@@ -28,6 +28,7 @@ OFFSET_KIND = {"i64": 0, "i32": 4}  # what the routine calls element offsets of 
 NS_PER_CUMULATED_BYTE = 0.06
 WIDE_ROW = 128 << 10    # bytes: such rows are cut into blocks, shorter ones are walked whole
 LOGSUMEXP_BLOCK = 64    # columns of one piece
+SLAB_BYTES = 512 << 10  # kParallelBytes in csrc/routines/scan_kernels.h
 FEW_SLABS = 8           # so few the routine cuts along the axis, for its own threads
 
 
@@ -139,6 +140,15 @@ def _native(partition, item, name, views, params, extent, grain, written, cost):
     item.add(NativeStep(name, refs, tuple(params), extent, grain, writes, cost))
 
 
+def _is_cut(kind, code, n, inner) -> bool:
+    """Whether the routine itself cuts one slab along its axis, for several threads."""
+    if kind == "logsumexp" or kind == "prod" and kind_of(code) == "f":
+        return False
+    if code in ("f16", "bf16") and kind in ("sum", "prod") and inner == 1:
+        return False
+    return n * inner * nbytes_of(code) >= SLAB_BYTES
+
+
 @step_maker("cumulative")
 def store_cumulative(partition, node, view, item):
     kind, axis, reverse = node.attrs
@@ -151,10 +161,10 @@ def store_cumulative(partition, node, view, item):
     if kind == "logsumexp":
         cost, block = NS_PER_ELEMENT["cumlogsumexp"] * node.size, min(inner, LOGSUMEXP_BLOCK)
     pieces = outer * -(-inner // block) if inner else 0
-    whole = cost < 40000 or pieces < FEW_SLABS and kind != "logsumexp"
+    together = cost < 40000 or pieces < FEW_SLABS and _is_cut(kind, node.dtype, n, inner)
     params = (n, inner, int(reverse), block)
     _native(partition, item, f"cum{kind}_{node.dtype}", [source, view], params, pieces,
-            pieces if whole else max(1, pieces // 16), [1], cost)
+            pieces if together else max(1, pieces // 16), [1], cost)
 
 
 @step_maker("call")
