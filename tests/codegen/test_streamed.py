@@ -70,6 +70,23 @@ def test_few_columns_are_the_rows_of_the_transposed_product(name):
             assert_product(c, a, b, "f32", "f32")
 
 
+@pytest.mark.parametrize("name", TARGETS)
+def test_vectors_run_along_the_few_when_the_large_matrix_is_contiguous_along_k(name):
+    rng = np.random.default_rng(9)
+    for m, k, n, layout in (
+        (16, 1030, 301, "CT"), (32, 1100, 300, "TT"), (15, 1024, 130, "CT"),
+        (301, 257, 16, "CC"), (700, 300, 13, "CT"),
+    ):  # fmt: skip
+        a, b = operands(rng, 1, m, k, n, layout)
+        results = []
+        for threads in (1, 4):
+            c = np.full((1, m, n), np.nan, np.float32)
+            assert label(contract(a, b, c, TARGETS[name], threads=threads)) == "gemm"
+            assert_product(c, a, b, "f32", "f32")
+            results.append(c)
+        np.testing.assert_array_equal(*results)
+
+
 @pytest.mark.parametrize("codes", [("f64", "f64"), ("bf16", "bf16"), ("bf16", "f32"),
                                    ("f16", "f16"), ("f16", "f32")], ids="-".join)  # fmt: skip
 def test_types(codes):

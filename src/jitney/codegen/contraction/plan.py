@@ -4,7 +4,7 @@ In: a `ContractionShape` and a `CpuTarget`. Out: a `ContractionPlan`. Only small
 kernel's key (element types, tile, which strides are 1); everything else is a parameter.
 Invariant: the blocks along k depend on k alone, so results do not depend on threads or pieces.
 
-    few rows or columns (<= 16), contiguous along k          dot
+    few rows or columns (<= 16), contiguous along k          dot (13 fill a vector: the tile)
     3 or 5 to 48 rows, lines of b contiguous, b large        streamed (axpy without masked loads)
     up to 8 rows, the same                                   axpy (one row: always)
     everything else                                          register tile
@@ -37,6 +37,7 @@ LARGE_MATRIX = 128 << 10  # below this the tile reads a matrix fast enough for s
 SUMS_BYTES = 64 << 10
 PAIRS = 32  # from this many rows, columns and depth, dot-product words are worth their packing
 STREAMED_ROWS = 48  # from 64 rows on, a packed copy of b is paid for
+TURNED_ROWS = 48  # the same, where b is contiguous along k
 STREAMED_DEPTH = 32  # lines of b in a block: with 8 KiB lines two blocks are half the second cache
 STREAMED_LINE = 8 << 10
 SECOND_CACHE, BEYOND_CACHES = 2 << 20, 8 << 20
@@ -57,6 +58,10 @@ def plan_contraction(
     for candidate, swapped in both:
         if _is_streamed(candidate, target):
             return _plan_streamed(candidate, target, num_threads_hint, epilogue, swapped)
+    for candidate, swapped in both:
+        if _fills_vectors(candidate, target):
+            other = candidate.transposed()
+            return _plan_tiled(other, target, num_threads_hint, epilogue, not swapped)
     for candidate, swapped in both:
         plan = _plan_skinny(candidate, target, num_threads_hint, epilogue, swapped)
         if plan is not None:
@@ -79,6 +84,20 @@ def _check(shape) -> None:
 def _wants_swap(shape) -> bool:
     """Vectors run along the axis in which c is contiguous; if it is in neither, along n."""
     return shape.c[2] != 1 and shape.n > 1 and (shape.c[1] == 1 or shape.m == 1)
+
+
+def _fills_vectors(shape, target) -> bool:
+    """Whether vectors are to run along the rows, few as they are: the tile then reads the columns
+    of b in place, which are contiguous along k, and forms the transposed product."""
+    m, n, k = shape.m, shape.n, shape.k
+    elements = elements_of(shape.dtype_in, shape.dtype_acc, shape.dtype_out, target, pairs=False)
+    if shape.b[1] != 1 or not elements.is_native or not 12 < m <= TURNED_ROWS or m >= n:
+        return False
+    # dot wastes no lanes, but loads half as often as it multiplies (16 rows: a fifth slower)
+    filled = m / _round_up(m, elements.lanes(target))
+    is_large = n * k * nbytes_of(shape.dtype_in) >= LARGE_MATRIX
+    # where c is contiguous along n only, results are stored one by one: depth must pay for that
+    return filled >= 0.8 and is_large and k >= (256 if shape.c[1] == 1 else 1024)
 
 
 # ---- few rows ---------------------------------------------------------------------------------
