@@ -12,33 +12,20 @@ binds all its variables, so whatever does not change in a loop is computed befor
 time; small kernels are masked throughout, which halves the code to compile.
 """
 
-import re
-
 from ..fuse.kernel import Stream
 from ..fuse.schedule import lanes_of
 from ..ir.target import CpuTarget
-from ..ir.types import nbytes_of
-from . import (
-    interior,
-    memory,
-    neighbours,
-    prefetch,
-    reduce,
-    register_loop,
-    strided,
-    sweep,
-    transpose,
-)
+from . import interior, memory, reduce, register_loop, sweep, transpose
+from .accesses import Accesses, operand
 from .elementwise import constant_of_bits, evaluate, llvm_type
 from .emitter import Emitter, Value
+from .homes import atoms, find_homes
 from .outline import Outliner
 
 # Unrolled copies by the cost of one iteration: light bodies need several to cover latencies, heavy
 # ones overlap well enough in the reorder buffer and would only lengthen the compile.
 COPIES_BY_COST = ((14, 4), (150, 2))
 _COSTLY = 10  # own cost of an operation of which one vector's values may not fit in the registers
-_NEAR = re.compile(r"(.+?)([+-]\d+)?")
-_FLOATS = ("float", "double", "half", "bfloat")
 
 
 def emit_kernel(slotted, used, target: CpuTarget, name="k") -> str:
@@ -46,7 +33,7 @@ def emit_kernel(slotted, used, target: CpuTarget, name="k") -> str:
     return KernelEmitter(slotted, used, target).module(name)
 
 
-class KernelEmitter:
+class KernelEmitter(Accesses):
     """State of one kernel's code generation."""
 
     def __init__(self, slotted, used, target):
@@ -63,50 +50,14 @@ class KernelEmitter:
         self.scalars: dict[int, str] = {}
         self.vector_variable: int | None = None
         self.mask: Value | None = None
-        self.homes: dict = {}
+        self.homes = find_homes(self.kernel, used)
         self.tiled: dict = {}
         self.carry_values: list[Value] = []
         self.loaded: dict = {}  # vectors of this turn: (buffer, index) -> Value
         self._down: int | None = None  # the loop that goes down the columns of a vector of rows
-        self._find_homes()
-
-    # ------------------------------------------------------------------ where things go
-    def _find_homes(self) -> None:
-        """homes[(stage, depth)] = expressions emitted there; stage -1: rows, by level -1 or after a
-        stage; ('entry') for those that no loop changes."""
-        kernel = self.kernel
-        row_of = {lo.variable: i for i, lo in enumerate(kernel.rows)}
-        place_of = {}
-        for s, stage in enumerate(kernel.stages):
-            for d, loop in enumerate(stage.loops):
-                place_of[loop.variable] = (s, d)
-        ready: dict[int, int] = {}
-        for x in self.used:
-            after = x.attrs[0] + 1 if x.op == "reduced" else 0
-            for a in (*x.args, *self._atoms(x)):
-                after = max(after, ready[a.id])
-            ready[x.id] = after
-            inner = [place_of[v] for v in x.variables if v in place_of]
-            if inner:
-                key = max(inner)
-            elif after or (self.lane == "row" and self._is_varying_row(x)):
-                key = ("row", after)
-            elif x.variables:
-                key = ("row", 0) if any(v in row_of for v in x.variables) else "entry"
-                in_tile = kernel.tile is not None and kernel.tile.variable in x.variables
-                if key != "entry" and self.lane == "row" and not in_tile:
-                    key = "outer"
-            else:
-                key = "entry"
-            self.homes.setdefault(key, []).append(x)
-
-    def _is_varying_row(self, x) -> bool:
-        return bool(self.kernel.rows) and self.kernel.rows[-1].variable in x.variables
 
     def _atoms(self, x):
-        if x.op in ("load", "index", "saved"):
-            return [self.by_id[-1 - atom] for atom, _ in x.attrs[-1][1] if atom < 0]
-        return []
+        return atoms(x, self.by_id)
 
     # ------------------------------------------------------------------ module
     def module(self, name) -> str:
@@ -505,175 +456,3 @@ class KernelEmitter:
         e.emit_raw(f"  {name} = load {type_}, ptr {address}")
         value = Value((name,), type_, 1)
         return value if type_ == llvm_type(x.dtype) else e.bitcast(llvm_type(x.dtype), value)
-
-    def _load(self, x):
-        number, position = x.attrs
-        if x.id in self.tiled:
-            return transpose.load_row(self, x)
-        mask = self.values[x.args[0].id] if x.args else None
-        place = self._place(position)
-        if place.step is not None or place.vectors:
-            mask = self._with_tail(mask)
-        code = self.kernel.buffers[number][0]
-        down = self._stride_of_rows(position, place)
-        if down is not None:
-            rows = (self.kernel.jumps, prefetch.SECOND) if self.kernel.jumps else ()
-            prefetch.prefetch_rows(self.e, code, f"%b{number}", place, down, self.lanes, *rows)
-        if mask is None and position in self.kernel.near:
-            value = neighbours.load(self, x, place)
-            if value is not None:
-                return value
-        read = strided.load if self._is_strided(code, place) else memory.load
-        value = read(self.e, code, f"%b{number}", place, self.lanes, mask, bool(x.args))
-        if mask is None:
-            self.loaded[number, position] = value
-        return value
-
-    def _stride_of_rows(self, position, place) -> str | None:
-        """Where whole vectors of columns are reduced, or rows jump: how far apart the rows are that
-        this load goes down, one in each turn of the innermost loop around the vectors."""
-        down = self.kernel.rows[-2].variable if self.kernel.jumps else self._down
-        if self.lane != "row" or self.mask is not None or down is None:
-            return None
-        stride = dict(self.slotted.affines[position][1]).get(down)
-        return operand(stride) if stride is not None and place.step == "1" else None
-
-    def _is_strided(self, code, place) -> bool:
-        """Whether whole vectors are moved for a short stride (see strided.py)."""
-        if place.vectors or place.step is None or place.step[0] == "%" or self.lanes == 1:
-            return False
-        target = self.e.target
-        return int(place.step) > 1 and (target.avx512 or (target.avx2 and nbytes_of(code) >= 4))
-
-    def _with_tail(self, mask):
-        if self.mask is None or mask is None:
-            return self.mask if mask is None else mask
-        return self.e.binary("and", self._as_lanes(mask), self.mask)
-
-    def _index(self, x):
-        place = memory.settled(self.e, self._place(x.attrs[-1]))
-        value = Value((place.base,), "i64", 1)
-        if place.step is not None or place.vectors:
-            value = self.e.binary("add", value, memory._offsets(self.e, place, self.lanes))
-        return value
-
-    def _place(self, position):
-        """A `Place` for an affine index in the present loops."""
-        e = self.e
-        constant, terms = self.slotted.affines[position]
-        step, skip, vectors = None, 0, []
-        if any(atom == self.vector_variable and is_short_stride(c) for atom, c in terms) and (
-            constant.isdigit()
-        ):
-            constant, skip = "0", int(constant)
-        base = self._first_place(constant)
-        for atom, coefficient in terms:
-            factor = operand(coefficient)
-            if atom >= 0:
-                scalar = self.scalars[atom]
-                if atom == self.vector_variable:
-                    step = factor
-            else:
-                value = self.values[-1 - atom]
-                if value.lanes != 1 or len(value.names) > 1:
-                    vectors.append((factor, value))
-                    continue
-                scalar = value.names[0]
-            product = scalar
-            if factor != "1":
-                product = e.instruction(f"mul i64 {scalar}, {factor}")
-            base = product if base == "0" else e.instruction(f"add i64 {base}, {product}")
-        return memory.Place(base, step, tuple(vectors), skip)
-
-    def _first_place(self, constant: str) -> str:
-        """The text of an index's constant as an operand: a number, a slot, or one's neighbour."""
-        slot, distance = _NEAR.fullmatch(constant).groups()
-        if distance is None:
-            return operand(slot)
-        return self.e.instruction(f"add i64 {operand(slot)}, {int(distance)}")
-
-    def position_without(self, position, variable) -> tuple[str, str]:
-        """An affine index where `variable` is zero, and the text of its coefficient."""
-        before, self.vector_variable = (self.vector_variable, self.scalars.get(variable)), None
-        self.scalars[variable] = "0"
-        base = memory.settled(self.e, self._place(position)).base
-        self.vector_variable, self.scalars[variable] = before
-        return base, dict(self.slotted.affines[position][1])[variable]
-
-    def zero_of(self, x) -> Value:
-        """Zero of an expression's type, the same in all lanes."""
-        type_ = llvm_type(x.dtype)
-        return self.e.constant(type_, 0.0 if type_ in _FLOATS else 0, 1)
-
-    def _saved_place(self, position):
-        place = self._place(position)
-        if self.lane != "row":
-            return place, self.lanes
-        e = self.e
-        width = self.lanes * self._copies()
-        base = e.instruction(f"mul i64 {place.base}, {width}")
-        return memory.Place(base, "1", ()), self.lanes
-
-    def _save(self, number, position, x) -> None:
-        place, lanes = self._saved_place(position)
-        code = self.kernel.saved[number][0]
-        value = self._as_lanes(self.values[x.id])
-        memory.store(self.e, code, f"%sv{number}", place, value, lanes)
-
-    def _load_saved(self, x):
-        number, position = x.attrs
-        place, lanes = self._saved_place(position)
-        return memory.load(self.e, self.kernel.saved[number][0], f"%sv{number}", place, lanes)
-
-    def store_all(self, stores) -> None:
-        """Stores, those that fill the places between one another together."""
-        groups: dict = {}
-        for store in stores:
-            terms = self.slotted.affines[store.position][1]
-            key = (store.buffer, store.position[1]) if store.mask is None and any(
-                atom == self.vector_variable and is_short_stride(c) for atom, c in terms
-            ) else id(store)
-            groups.setdefault(key, []).append(store)
-        for group in groups.values():
-            if len(group) > 1:
-                self._store_side_by_side(group)
-            else:
-                self._store(group[0])
-
-    def _store_side_by_side(self, group) -> None:
-        places = [self._place(store.position) for store in group]
-        code = self.kernel.buffers[group[0].buffer][0]
-        values = {p.skip: self.values[s.expr.id] for p, s in zip(places, group, strict=True)}
-        if len(values) < len(group) or len({p.base for p in places}) > 1 or not self._is_strided(
-            code, places[0]
-        ):
-            for store in group:
-                self._store(store)
-            return
-        mask, pointer = self._with_tail(None), f"%b{group[0].buffer}"
-        stream = self.kernel.stream and mask is None
-        strided.store(self.e, code, pointer, places[0], values, self.lanes, mask, stream)
-
-    def _store(self, store) -> None:
-        place = self._place(store.position)
-        code = self.kernel.buffers[store.buffer][0]
-        mask = self.values[store.mask.id] if store.mask is not None else None
-        if place.step is not None or place.vectors:
-            mask = self._with_tail(mask)
-        stream = self.kernel.stream and mask is None
-        value = self.values[store.expr.id]
-        pointer = f"%b{store.buffer}"
-        if self._is_strided(code, place):
-            strided.store(self.e, code, pointer, place, {place.skip: value}, self.lanes, mask)
-            return
-        memory.store(self.e, code, pointer, place, value, self.lanes, mask, stream)
-
-
-def is_short_stride(text: str) -> bool:
-    """Whether the text of a coefficient is a number above 1 (see `number_slots`)."""
-    return text.isdigit() and int(text) > 1
-
-
-def operand(text: str) -> str:
-    """A slot name or an integer as an LLVM operand."""
-    return f"%{text}" if text[0] == "s" else text
