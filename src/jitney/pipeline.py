@@ -93,26 +93,27 @@ def times_text(times) -> str:
     return "\n".join(f"{stage:10s} {ns / 1e6:9.3f} ms" for stage, ns in times.items())
 
 
-def module_texts(executable) -> dict[str, str]:
-    """LLVM IR of each distinct kernel, by name."""
+def module_texts(executable) -> list[tuple[str, str]]:
+    """Name and LLVM IR of each distinct kernel: different ones may have one name."""
     texts = {}
     for report in executable.kernels:
         step = report.step
         if isinstance(step, KernelStep):
-            texts[report.name] = codegen.emit_kernel(step.slotted, step.used, executable.target)
+            text = codegen.emit_kernel(step.slotted, step.used, executable.target)
         else:
-            texts[report.name] = step.kernel.emit()
-    return texts
+            text = step.kernel.emit()
+        texts[report.name, text] = None
+    return list(texts)
 
 
 def llvm_text(executable) -> str:
     """LLVM IR of every kernel."""
-    return "\n".join(f"; {n}\n{text}" for n, text in module_texts(executable).items())
+    return "\n".join(f"; {n}\n{text}" for n, text in module_texts(executable))
 
 
 def assembly_text(executable) -> str:
     """Assembly of every kernel."""
-    parts = module_texts(executable).items()
+    parts = module_texts(executable)
     return "\n".join(f"# {n}\n{assembly_of(text, executable.target)}" for n, text in parts)
 
 

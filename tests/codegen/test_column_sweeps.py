@@ -103,3 +103,9 @@ def test_a_share_of_a_loop_is_not_computed_again():
     x = jnp.asarray(numbers((1000, 1000), "float32"))
     text = kernels(lambda x: jnp.exp(x).sum(), x)
     assert text.count("kernel ") == 2  # the powers are summed where they are made
+
+
+def test_kernels_of_one_name_are_all_shown():
+    explained = jax.explain(lambda x: x.sum(0), jnp.zeros((3000, 1000)), rounds=1)
+    assert explained.as_text("llvm").count("define void @k(") == 2
+    assert explained.as_text("asm").count("# fused_sum_f32") == 2
