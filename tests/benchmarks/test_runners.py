@@ -51,7 +51,11 @@ def test_roofline(tmp_path, capsys):
     assert "Ceilings" in capsys.readouterr().out
     found = json.loads(report.read_text())
     assert {t["family"] for t in found["tasks"]} == {"reductions", "matmul"}
-    assert all(0 < t["share"] < 3 for t in found["tasks"])
+    # no bound above: ceilings are measured at other moments, when a busy machine may be slower
+    assert all(0 < t["share"] < float("inf") for t in found["tasks"])
+    product = next(t for t in found["tasks"] if t["family"] == "matmul")
+    assert product["limit"] == "memory" or product["share"] == pytest.approx(
+        product["operations"] / found["ceilings"]["flops"] / product["seconds"])  # fmt: skip
     assert found["machine"]["threads"] >= 1
     assert picture.stat().st_size > 1000
 

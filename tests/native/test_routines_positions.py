@@ -120,7 +120,7 @@ def test_counts_in_pieces(name, pieces):
         x = RNG.integers(-2, length + 2, n).astype(DTYPES[name])
         out = np.full(length, -1, np.int32)
         work = np.full(max(pieces - 1, 1) * length, -1, np.int32)
-        call(f"count_pieces_{name}", [x, out, work], [n, length, pieces], pieces, 1)
+        call(f"count_pieces_{name}", [x, out, work], [n, length, pieces, 0], pieces, 1)
         if pieces > 1:
             out += work.reshape(-1, length).sum(0, dtype=np.int32)
         inside = x[(x >= 0) & (x < length)]
