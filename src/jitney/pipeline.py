@@ -95,7 +95,7 @@ def times_text(times) -> str:
 
 def module_texts(executable) -> list[tuple[str, str]]:
     """Name and LLVM IR of each distinct kernel: different ones may have one name."""
-    texts = {}
+    texts: dict[tuple[str, str], None] = {}
     for report in executable.kernels:
         step = report.step
         if isinstance(step, KernelStep):

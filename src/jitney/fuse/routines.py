@@ -72,24 +72,34 @@ def _is_plain(partition, node) -> bool:
 
 @step_maker("dynamic_update_slice")
 def store_update(partition, node, view, item):
-    """The operand's elements, then the update over a window of them.
+    """The operand's elements, then the update over a window of them; of a chain of updates, which
+    may be longer than Python's stack, one after the other.
 
     The copy of the operand disappears where the planner may reuse its memory.
     """
-    node = separated_update(partition, node)
-    operand, update, *_ = node.args
+    chain = [separated_update(partition, node)]
+    while _updates_an_update(partition, chain[-1]):
+        chain.append(separated_update(partition, chain[-1].args[0]))
+    is_there = _put_operand(partition, chain[-1], view, item)
+    for update in reversed(chain):
+        _write_window(partition, update, view, item, is_there)
+        is_there = True
+
+
+def _write_window(partition, node, view, item, is_there) -> None:
+    """The update over its window; `is_there`: what it reads of its operand is in the view."""
+    operand, update, *starts = node.args
     before = partition.view_of(operand)
-    is_there = _put_operand(partition, node, view, item)
 
     def position(builder, target, index):
         where = []
-        for a, start, n, size in zip(index, node.args[2:], node.shape, update.shape, strict=True):
+        for a, start, n, size in zip(index, starts, node.shape, update.shape, strict=True):
             first = clamped(builder, builder.value(start, ()), n - size)
             where.append(af.add(a, first))
         return builder.position_in(target, where)
 
     if is_there:
-        partition.views[operand.id] = view  # what the update reads of it has just been put there
+        partition.views[operand.id] = view
     partition.emit_kernel([(update, view)], item, position)
     if before is not None:
         partition.views[operand.id] = before
@@ -97,15 +107,28 @@ def store_update(partition, node, view, item):
         del partition.views[operand.id]
 
 
+def _updates_an_update(partition, node) -> bool:
+    """Whether an update's operand is an update that can be made in the same place."""
+    operand = node.args[0]
+    return (
+        operand.op == node.op
+        and partition.view_of(operand) is None
+        and not _reads_elsewhere(partition, node)
+        and is_only_updated(partition.graph, node)
+    )
+
+
+def _reads_elsewhere(partition, node) -> bool:
+    operand, update, *starts = node.args
+    return reads_elsewhere(update, operand, starts, lambda x: partition.view_of(x) is not None)
+
+
 def _put_operand(partition, node, view, item) -> bool:
     """Adds the steps that put an update's operand, or what the update leaves of it, into a view;
     whether the update is to read it there."""
     operand, update, *starts = node.args
-    before = partition.view_of(operand)
-    elsewhere = reads_elsewhere(
-        update, operand, starts, lambda x: partition.view_of(x) is not None
-    )
-    if before is not None:
+    elsewhere = _reads_elsewhere(partition, node)
+    if partition.view_of(operand) is not None:
         corner = fixed_corner(operand, update, starts)
         if elsewhere and corner is not None and is_most(operand, update):
             for at, slab in slabs_around(partition.table, operand, update.shape, corner):
@@ -114,9 +137,6 @@ def _put_operand(partition, node, view, item) -> bool:
         partition.emit_into(operand, view, item)
         return not partition.is_nested and not elsewhere
     chained = not elsewhere and is_only_updated(partition.graph, node)
-    if chained and operand.op == node.op:
-        store_update(partition, operand, view, item)
-        return True
     partition.emit_into(operand, view, item)
     return chained and partition.view_of(operand) is None  # results of calls live elsewhere
 

@@ -17,7 +17,7 @@ from .tiles import LINE_BYTES, choose_tile, streams_tiles
 
 SMALL_ELEMENTS = 2048  # below this a call is dispatch, and a short compile matters more than speed
 STREAM_BYTES = 16 << 20  # from this size of result on non-temporal stores win (measured)
-STREAM_TOTAL = 16 << 20  # or from this size of what is read and written, a quarter of it written
+STREAM_TOTAL = 22 << 20  # or from this size of what is read and written, a quarter of it written
 PAGE_BYTES = 4096  # runs that are shorter jump before the machine's prefetcher is far ahead
 BYTES_AHEAD, LEAST_AHEAD = 2048, 3  # of such runs
 JUMPING_BYTES = 4 << 20  # read so: what is smaller comes from near enough
