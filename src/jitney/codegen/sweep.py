@@ -6,8 +6,8 @@ Out: the loops of a piece. Each accumulator is a stretch of vectors on the stack
 vector of columns, read and written once in `sweep` rows.
 Keeps: the order in which the elements of a column are combined.
 
-Down a strip of four vectors the machine's prefetcher loses the way at every row: 56 GB/s by one
-thread, this order 85 (1024 x 1024, float32; 93 for a sum along rows).
+Down a strip of four vectors the machine's prefetcher loses the way at every row: sums of
+20000 x 100 float32 take 280 us by one thread, 122 in this order.
 """
 
 from . import reduce

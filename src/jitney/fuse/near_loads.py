@@ -2,7 +2,7 @@
 
 In: a scheduled kernel and its live expressions. Out: for the index of such a load, the index of the
 one in their midst and how far away it is. Codegen then loads the vectors in the midst, and makes
-the others of them in registers: a vector that crosses two lines of the cache takes the time of two,
+the others of them in registers: a vector that crosses two lines of the cache takes longer than one,
 and one load a cycle is what limits a stencil whose rows are in the cache. The kernel's text says
 the distances, which are no slots.
 """
