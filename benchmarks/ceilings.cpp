@@ -1,8 +1,10 @@
 // What the machine can do: copies of memory, and arithmetic in registers, by several threads.
 //
-// `copy_speed(bytes, threads, repetitions, stream)`, `flops(threads, repetitions)` and
-// `slots(threads, repetitions)` answer bytes, operations of multiply-adds, and 32-bit lanes of
-// vector instructions a second, multiply-adds and additions by turns: some processors add beside. Each thread repeats its share without waiting for the others.
+// `copy_speed(bytes, threads, repetitions, stream)`, `flops(threads, repetitions)`,
+// `slots(threads, repetitions)` and `divisions(threads, repetitions)` answer bytes, operations of
+// multiply-adds, 32-bit lanes of vector instructions, and quotients a second. Slots are
+// multiply-adds and additions by turns: some processors add beside. Each thread repeats its share
+// without waiting for the others.
 #include <immintrin.h>
 
 #include <atomic>
@@ -100,6 +102,21 @@ extern "C" double slots(int threads, int64_t repetitions) {
       for (int k = 0; k < 6; ++k) sums[k] = sums[k] * a + b, others[k] = others[k] + b;
     }
     asm volatile("" : "+m"(sums), "+m"(others));
+  });
+  return 1.0 * 16 * 12 * repetitions * threads / seconds;
+}
+
+extern "C" double divisions(int threads, int64_t repetitions) {
+  double seconds = timed(threads, [&](int) {
+    Vector quotients[12] = {}, y = {};
+    for (int k = 0; k < 16; ++k) y[k] = 1.0f;
+    asm volatile("" : "+m"(y), "+m"(quotients));
+    const Vector b = y;
+    for (int64_t r = 0; r < repetitions; ++r) {
+      for (int k = 0; k < 12; ++k) quotients[k] = quotients[k] / b;
+      asm volatile("" ::: "memory");
+    }
+    asm volatile("" : "+m"(quotients));
   });
   return 1.0 * 16 * 12 * repetitions * threads / seconds;
 }

@@ -14,6 +14,8 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+from instructions import Work
+
 from jitney import _native
 
 SOURCE = Path(__file__).with_suffix(".cpp")
@@ -31,7 +33,7 @@ def library() -> ctypes.CDLL:
         flags = ["-O3", "-march=native", "-ffp-contract=fast", "-shared", "-fPIC", "-pthread"]
         subprocess.run([compiler, *flags, SOURCE, "-o", path], check=True)
         found = ctypes.CDLL(str(path))
-    for function in (found.copy_speed, found.flops, found.slots):
+    for function in (found.copy_speed, found.flops, found.slots, found.divisions):
         function.restype = ctypes.c_double
     return found
 
@@ -44,6 +46,7 @@ class Ceilings:
         self.copies: dict[str, list[float]] = {name: [] for name in SIZES}
         self.operations: list[float] = []
         self.instructions: list[float] = []
+        self.quotients: list[float] = []
 
     def measure_once(self) -> None:
         for name, nbytes in SIZES.items():
@@ -51,6 +54,7 @@ class Ceilings:
             self.copies[name].append(max(self._copy(nbytes, way) for way in ways))
         self.operations.append(self._best(lambda threads: library().flops(threads, 300_000)))
         self.instructions.append(self._best(lambda threads: library().slots(threads, 300_000)))
+        self.quotients.append(self._best(lambda threads: library().divisions(threads, 50_000)))
 
     def _copy(self, nbytes: int, stream: int) -> float:
         count = ctypes.c_int64(max(1, MOVED // nbytes))
@@ -70,6 +74,16 @@ class Ceilings:
         """32-bit lanes of vector arithmetic a second, of the fastest mixture of instructions."""
         return max(statistics.median(self.instructions), self.flops / 2)
 
+    @property
+    def divisions(self) -> float:
+        """Quotients in float32 a second."""
+        return statistics.median(self.quotients)
+
+    def arithmetic(self, work: Work) -> float:
+        """Seconds that the arithmetic of a loop takes at least: its busiest units decide."""
+        multiplied, divided = work.multiplied / (self.flops / 2), work.divided / self.divisions
+        return max(work.slots / self.slots, multiplied, divided)
+
     def speeds(self) -> dict[str, float]:
         return {name: statistics.median(found) for name, found in self.copies.items()}
 
@@ -88,12 +102,13 @@ class Ceilings:
         copies = ", ".join(f"{v / 1e9:.0f} ({k})" for k, v in self.speeds().items())
         return (
             f"Ceilings by {self.threads} threads: {self.flops / 1e9:.0f} GFLOP/s in float32, "
-            f"{self.slots / 1e9:.0f} billion lanes of vector arithmetic a second; "
+            f"{self.slots / 1e9:.0f} billion lanes of vector arithmetic and "
+            f"{self.divisions / 1e9:.0f} billion quotients a second; "
             f"copies, in GB/s read and written: {copies}."
         )
 
     def as_json(self) -> dict:
         return {
             "threads": self.threads, "flops": self.flops, "slots": self.slots,
-            "copies": self.speeds(),
+            "divisions": self.divisions, "copies": self.speeds(),
         }  # fmt: skip

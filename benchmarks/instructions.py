@@ -1,29 +1,40 @@
 """What arithmetic a kernel needs: the vector instructions of the loops of its machine code.
 
 In: the assembly of a program of one kernel (`jitney.explain(f, …).as_text("asm")`). Out:
-`slots(assembly)`: how many 32-bit lanes of vector arithmetic it spends on one element of a row.
-Every vector instruction counts as one: additions and look-ups in tables as well as divisions, which
-take longer. Loads, stores and moves of registers do not count, nor does the loop of what is left
-over, nor the way for rare arguments, which lies behind the loop. Where a kernel goes over its rows
-several times, the loops add up.
+`work(assembly)`: for each of its loops, how many 32-bit lanes of vector arithmetic it spends on an
+element, and how many of them are multiplications and divisions, which fewer units can do. Every
+vector instruction counts as one: additions and look-ups in tables as well. Loads, stores and moves
+of registers do not count, nor does the loop of what is left over, nor the way for rare arguments,
+which lies behind the loop. Loops run one after another, so their times add up.
 """
 
 import re
+from typing import NamedTuple
 
 LABEL = re.compile(r"^(\.L\w+):")
 JUMP = re.compile(r"^\tj(?!mp)[a-z]+\t(\.L\w+)$")
 STEP = re.compile(r"^\taddq\t\$(-?\d+), %r\w+$")
+BY_ROWS = re.compile(r"^\tincq\t%r\w+$")
 REGISTER = re.compile(r"%([xyz])mm\d+")
 LANES = {"x": 4, "y": 8, "z": 16}
 MOVES = ("mov", "broadcast", "pbroadcast", "insert", "extract")
+MULTIPLY = re.compile(r"fn?m|mul(?![a-z]*[bwdq]$)")  # on floats
+DIVIDE = re.compile(r"div|sqrt")
 
 
-def slots(assembly: str) -> float | None:
-    """32-bit lanes of arithmetic an element, or None where there is not one kernel of loops."""
+class Work(NamedTuple):
+    """32-bit lanes of arithmetic that a loop spends on an element."""
+
+    slots: float  # all of it
+    multiplied: float  # products, those of multiply-adds too
+    divided: float  # quotients and roots
+
+
+def work(assembly: str) -> list[Work]:
+    """The loops of a kernel; none where there is not one kernel of loops."""
     if len(re.findall(r"^# ", assembly, re.MULTILINE)) != 1:
-        return None
-    found = [cost for body in loops(assembly) if (cost := of_loop(body)) is not None]
-    return sum(found) if found else None
+        return []
+    return [found for body in loops(assembly) if (found := of_loop(body)) is not None]
 
 
 def loops(assembly: str) -> list[list[str]]:
@@ -39,15 +50,44 @@ def loops(assembly: str) -> list[list[str]]:
     return found
 
 
-def of_loop(body: list[str]) -> float | None:
-    """Lanes an element of a vector loop, whose last lines step on and compare."""
+def of_loop(body: list[str]) -> Work | None:
+    """Lanes an element of a vector loop."""
+    count = elements(body)
+    every = [(name_of(line), lanes(line)) for line in body]
+    total = sum(number for _, number in every)
+    if count <= 1 or not total:
+        return None
+    multiplied = sum(number for name, number in every if MULTIPLY.match(name))
+    divided = sum(number for name, number in every if DIVIDE.match(name))
+    return Work(total / count, multiplied / count, divided / count)
+
+
+def elements(body: list[str]) -> int:
+    """How many elements an iteration does: its step, or the lanes it moves where it takes rows."""
     steps = [int(m[1]) for line in body[-4:] if (m := STEP.match(line))]
-    total = sum(map(lanes, body))
-    return total / steps[-1] if steps and steps[-1] > 1 and total else None
+    if any(map(BY_ROWS.match, body[-4:])):
+        if any("kunpck" in line for line in body):  # the columns left over
+            return 0
+        stored, loaded = moved(body, stores=True), moved(body, stores=False)
+        return stored or loaded
+    return steps[-1] if steps else 0
+
+
+def moved(body: list[str], stores: bool) -> int:
+    """32-bit lanes that an iteration writes to memory or, of whole vectors, reads from it."""
+    count = 0
+    for line in body:
+        operands = line.strip().partition("\t")[2]
+        if name_of(line).startswith("mov") and "(" in operands and REGISTER.search(operands):
+            count += (operands.endswith(")") == stores) * LANES[REGISTER.search(operands)[1]]
+    return count
+
+
+def name_of(line: str) -> str:
+    return line.strip().partition("\t")[0].removeprefix("v")
 
 
 def lanes(line: str) -> int:
     """32-bit lanes of an arithmetic instruction; nothing for what is not one."""
-    name = line.strip().partition("\t")[0].removeprefix("v")
     found = REGISTER.findall(line)
-    return 0 if not found or name.startswith(MOVES) else max(LANES[kind] for kind in found)
+    return 0 if not found or name_of(line).startswith(MOVES) else max(LANES[k] for k in found)

@@ -7,8 +7,9 @@ picture. The ceilings are measured in the same run, by as many threads as jitney
 stays in the caches and one that does not, and multiply-adds in registers (`ceilings.py`). A program
 counts the bytes it must read and write once, products of matrices their arithmetic, and elementwise
 programs and those of rows the vector instructions of their loops (`instructions.py`: so the many of
-exp, sin or tanh count, as many as jitney chose to spend). Its bound is the smallest of what memory
-and arithmetic allow. Ceilings and programs are timed by turns.
+exp, sin or tanh count, as many as jitney chose to spend), whose multiplications and divisions have
+ceilings of their own. Its bound is the smallest of what memory and arithmetic allow. Ceilings and
+programs are timed by turns.
 """
 
 import argparse
@@ -42,7 +43,7 @@ class Task:
     call: Callable
     nbytes: int  # arguments read once, results written once
     operations: int = 0  # floating-point, of the definition
-    slots: float = 0  # 32-bit lanes of vector arithmetic, of the machine code
+    loops: list[instructions.Work] = field(default_factory=list)  # arithmetic, of machine code
     times: list[float] = field(default_factory=list)
 
     @property
@@ -51,7 +52,7 @@ class Task:
 
     def arithmetic(self, found: ceilings.Ceilings) -> float:
         """Seconds that its arithmetic takes at least."""
-        return max(self.operations / found.flops, self.slots / found.slots)
+        return max(self.operations / found.flops, sum(map(found.arithmetic, self.loops)))
 
     def memory(self, found: ceilings.Ceilings) -> float:
         return self.nbytes / found.bandwidth(self.nbytes)
@@ -80,7 +81,8 @@ def counted(name: str, fun: Callable, *arguments) -> Task:
     """A task of one kernel whose instructions are counted, an element of the first argument."""
     made = task(name, fun, *arguments)
     assembly = jax.explain(fun, *arguments, rounds=1).as_text("asm")
-    made.slots = (instructions.slots(assembly) or 0) * arguments[0].size
+    for work in instructions.work(assembly):
+        made.loops.append(instructions.Work(*(arguments[0].size * number for number in work)))
     return made
 
 
@@ -111,7 +113,7 @@ def rows() -> list[Task]:
     x = random(1024, 1024)
     return [
         counted("softmax of rows", lambda x: jax.nn.softmax(x, axis=-1), x),
-        task("softmax of columns", lambda x: jax.nn.softmax(x, axis=0), x),
+        counted("softmax of columns", lambda x: jax.nn.softmax(x, axis=0), x),
         counted("layer norm", layer_norm, x),
         counted("log-sum-exp of rows", lambda x: jax.nn.logsumexp(x, axis=-1), x),
     ]
@@ -245,8 +247,8 @@ def as_json(found: dict[str, list[Task]], limits: ceilings.Ceilings, rounds: int
         "ceilings": limits.as_json(),
         "tasks": [
             {"family": family, "name": t.name, "seconds": t.seconds, "bytes": t.nbytes,
-             "operations": t.operations, "slots": t.slots, "share": t.share(limits),
-             "limit": t.limit(limits)}
+             "operations": t.operations, "slots": sum(w.slots for w in t.loops),
+             "share": t.share(limits), "limit": t.limit(limits)}
             for family, chosen in found.items()
             for t in chosen
         ],

@@ -107,6 +107,16 @@ inline void joined(const cmplx<Lanes<T>>& value, T* to) {
 }
 #endif
 
+}  // namespace
+
+}  // namespace jitney
+
+#include "fft_transpose.h"
+
+namespace jitney {
+
+namespace {
+
 // Whether `count` transforms of `bytes` each go through lanes.
 template <class T>
 bool by_lanes(int64_t count, size_t bytes) {
@@ -186,7 +196,9 @@ struct Complex {
     int64_t n = task.n, groups = (count + kLanes<T> - 1) / kLanes<T>;
     bool full = count % kLanes<T> == 0;
     Offsets<T> whole(2 * from.apart, kLanes<T>), rest(2 * from.apart, count - (groups - 1) * kLanes<T>);
-    for (int64_t j = 0; j < n; ++j) {
+    bool from_rows = from.step == 1 && groups == 1, to_rows = to.step == 1 && groups == 1;
+    if (from_rows) read_rows<T>(in, from.apart, count, n, work);
+    for (int64_t j = 0; j < n && !from_rows; ++j) {
       for (int64_t g = 0; g < groups; ++g) {
         const T* element = &in[j * from.step + g * kLanes<T> * from.apart].r;
         bool last = g + 1 == groups;
@@ -199,7 +211,8 @@ struct Complex {
       task.plan->exec(work + g * n, task.scale, task.forward);
       if (task.turns) turn(task, work + g * n, first + g * kLanes<T>);
     }
-    for (int64_t j = 0; j < n; ++j) {
+    if (to_rows) write_rows<T>(work, out, to.apart, count, n);
+    for (int64_t j = 0; j < n && !to_rows; ++j) {
       for (int64_t g = 0; g < groups; ++g) {
         T* element = &out[j * to.step + g * kLanes<T> * to.apart].r;
         int64_t lanes = g + 1 < groups ? kLanes<T> : count - g * kLanes<T>;
@@ -305,50 +318,19 @@ struct Complex {
       });
     }
   }
-
-  // rfft_join: ptrs [out] (in place), params [h, row]; rows of `row` complex numbers, of which the first h are the
-  // transform of h pairs of real numbers taken as complex ones, become the transform of the 2 h real numbers: its first
-  // h + 1 elements, or all if row is 2 h. A piece is kJoin elements of the first half, with their mirror images.
-  static constexpr int64_t kJoin = 4096;
-  static void join(void* const* ptrs, const int64_t* params, int64_t lo, int64_t hi) {
-    int64_t h = params[0], blocks = (h / 2 + kJoin) / kJoin;
-    bool all = params[1] > h + 1;
-    for (int64_t piece = lo; piece < hi; ++piece) {
-      C* row = static_cast<C*>(ptrs[0]) + piece / blocks * params[1];
-      int64_t first = piece % blocks * kJoin, end = first + kJoin < h / 2 + 1 ? first + kJoin : h / 2 + 1;
-      or_nan(&row[first].r, 2 * (end - first), [&] {
-        PlanLease<Turns<T>> turns(2 * h);
-        join_some(*turns, row, h, first, end);
-        if (!all) return;
-        for (int64_t k = first > 0 ? first : 1; k < end; ++k) {
-          row[2 * h - k] = pocket::conj(row[k]);
-          row[h + k] = pocket::conj(row[h - k]);
-        }
-      });
-    }
-  }
-  static void join_some(const Turns<T>& turns, C* row, int64_t h, int64_t first, int64_t end) {
-    constexpr int64_t kFine = 64;
-    C fine[kFine], coarse{};
-    for (int64_t i = 0; i < kFine && turns.has(i); ++i) fine[i] = turns.of(i, true);
-    for (int64_t k = first; k < end; ++k) {
-      int64_t i = (k - first) % kFine;
-      if (i == 0) coarse = turns.of(k, true);
-      if (k == 0) {
-        C zero = row[0];
-        row[0].Set(zero.r + zero.i, 0);
-        row[h].Set(zero.r - zero.i, 0);
-        continue;
-      }
-      C a = row[k], b = row[h - k];
-      b.i = -b.i;
-      C even = (a + b) * T(0.5), odd = (a - b) * T(0.5);
-      odd = C(odd.i, -odd.r) * (coarse * fine[i]);
-      row[k] = even + odd;
-      row[h - k].Set(even.r - odd.r, odd.i - even.i);
-    }
-  }
 };
+
+}  // namespace
+
+}  // namespace jitney
+
+#include "fft_pairs.h"
+//
+#include "fft_medium.h"
+
+namespace jitney {
+
+namespace {
 
 #if !defined(JITNEY_FFT_COMPLEX_ONLY)
 // Real rows of n elements, complex rows of n / 2 + 1. pocketfft keeps r0 r1 i1 r2 i2 …; that is the complex row
@@ -361,10 +343,14 @@ struct Real {
   // rfft: ptrs [in, out], params [n]
   static void forward_group(const Plan& plan, const T* in, T* out, int64_t n, int64_t width, int64_t count, V* work) {
     Offsets<T> offsets(n, count);
-    for (int64_t j = 0; j < n; ++j) work[j] = offsets(in + j);
+    int64_t whole = n - n % kLanes<T>;
+    for (int64_t j = 0; j < whole; j += kLanes<T>) read_square<T>(in + j, n, count, work + j);
+    for (int64_t j = whole; j < n; ++j) work[j] = offsets(in + j);
     plan.exec(work, T(1), true);
     scattered<T>(work[0], out, width, count);
-    for (int64_t j = 1; j < n; ++j) scattered<T>(work[j], out + j + 1, width, count);
+    whole = (n - 1) - (n - 1) % kLanes<T>;
+    for (int64_t j = 0; j < whole; j += kLanes<T>) write_square<T>(work + j + 1, out + j + 2, width, count);
+    for (int64_t j = whole + 1; j < n; ++j) scattered<T>(work[j], out + j + 1, width, count);
     for (int64_t i = 0; i < count; ++i) end_row(out + i * width, n);
   }
   static void end_row(T* out, int64_t n) {
@@ -390,9 +376,13 @@ struct Real {
     int64_t width = n / 2 * 2 + 2;
     Offsets<T> offsets(width, count);
     work[0] = offsets(in);
-    for (int64_t j = 1; j < n; ++j) work[j] = offsets(in + j + 1);
+    int64_t whole = (n - 1) - (n - 1) % kLanes<T>;
+    for (int64_t j = 0; j < whole; j += kLanes<T>) read_square<T>(in + j + 2, width, count, work + j + 1);
+    for (int64_t j = whole + 1; j < n; ++j) work[j] = offsets(in + j + 1);
     plan.exec(work, T(1) / static_cast<T>(n), false);
-    for (int64_t j = 0; j < n; ++j) scattered<T>(work[j], out + j, n, count);
+    whole = n - n % kLanes<T>;
+    for (int64_t j = 0; j < whole; j += kLanes<T>) write_square<T>(work + j, out + j, n, count);
+    for (int64_t j = whole; j < n; ++j) scattered<T>(work[j], out + j, n, count);
   }
   static void inverse_one(const Plan& plan, const T* in, T* out, int64_t n) {
     out[0] = in[0];
@@ -462,8 +452,16 @@ void JITNEY_FFT_ADD() {
   add_routine("fft_columns_c128", &Complex<double>::part<true>);
   add_routine("fft_rows_c64", &Complex<float>::part<false>);
   add_routine("fft_rows_c128", &Complex<double>::part<false>);
-  add_routine("rfft_join_c64", &Complex<float>::join);
-  add_routine("rfft_join_c128", &Complex<double>::join);
+  add_routine("rfft_join_c64", &LongPairs<float>::join);
+  add_routine("rfft_join_c128", &LongPairs<double>::join);
+  add_routine("irfft_split_c64", &LongPairs<float>::split);
+  add_routine("irfft_split_c128", &LongPairs<double>::split);
+  add_routine("fft_medium_c64", &MediumRows<float>::complex);
+  add_routine("fft_medium_c128", &MediumRows<double>::complex);
+  add_routine("rfft_medium_f32", &MediumRows<float>::real);
+  add_routine("rfft_medium_f64", &MediumRows<double>::real);
+  add_routine("irfft_medium_f32", &MediumRows<float>::inverse);
+  add_routine("irfft_medium_f64", &MediumRows<double>::inverse);
 #if !defined(JITNEY_FFT_COMPLEX_ONLY)
   add_routine("rfft_f32", &RealForward<float>::run);
   add_routine("rfft_f64", &RealForward<double>::run);

@@ -84,14 +84,29 @@ k:
 
 
 def test_arithmetic_is_that_of_the_main_loop():
-    assert instructions.slots(LOOP) == (16 + 8) / 16
-    assert instructions.slots(LOOP + "# another kernel\n") is None
-    assert instructions.slots("# kernel\nk:\n\tret\n") is None
+    assert instructions.work(LOOP) == [instructions.Work((16 + 8) / 16, 1, 0)]
+    assert instructions.work(LOOP + "# another kernel\n") == []
+    assert instructions.work("# kernel\nk:\n\tret\n") == []
+
+
+def test_arithmetic_of_columns_is_counted_by_what_a_row_moves():
+    divide = "\tvdivps\t%zmm1, %zmm0, %zmm0\n"
+    row = f"\tvmovups\t(%rcx), %zmm0\n{divide}\tvmovups\t%zmm0, (%rdi)\n"
+    loop = f"# kernel\n.LBB0_1:\n{row}{row}\tincq\t%rdx\n\tcmpq\t%rsi, %rdx\n\tjl\t.LBB0_1\n"
+    assert instructions.work(loop) == [instructions.Work(1, 0, 1)]
+    assert instructions.work(loop.replace(divide, divide + "\tkunpckbw\t%k0, %k1, %k1\n")) == []
+
+
+def test_products_are_told_from_sums():
+    names = "fmadd213ps fnmsub231pd mulps mulss fmaddsub132ps addps subps maxps pmulld".split()
+    found = [bool(instructions.MULTIPLY.match(name)) for name in names]
+    assert found == [True] * 5 + [False] * 4
 
 
 def test_an_exponential_is_arithmetic_and_an_addition_is_memory():
     add, gelu = roofline.elementwise()[:1] + roofline.elementwise()[4:5]
-    assert add.slots == 1_000_000 and 10e6 < gelu.slots < 100e6
+    assert [work.slots for work in add.loops] == [1_000_000]
+    assert 10e6 < gelu.loops[0].multiplied < gelu.loops[0].slots < 100e6
     limits = roofline.ceilings.Ceilings()
     limits.measure_once()
     assert gelu.arithmetic(limits) > 10 * add.arithmetic(limits) > 0
@@ -119,7 +134,8 @@ def measurements():
     ]  # fmt: skip
     task = {"name": "t", "family": "f", "seconds": 1e-3, "bytes": 10**6, "operations": 10**6,
             "share": 0.75, "limit": "memory"}  # fmt: skip
-    limits = {"threads": 2, "flops": 2e11, "slots": 1e11, "copies": {"1 MiB": 1e10}}
+    limits = {"threads": 2, "flops": 2e11, "slots": 1e11, "divisions": 1e10,
+              "copies": {"1 MiB": 1e10}}  # fmt: skip
     return ({**about, "libraries": libraries, "programs": rows},
             {**about, "libraries": libraries, "ceilings": limits, "tasks": [task]})  # fmt: skip
 

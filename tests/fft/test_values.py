@@ -86,6 +86,23 @@ def test_blocks_of_columns(shape):
     close(jnp.fft.ifft(x, axis=0), np.fft.ifft(x, axis=0))
 
 
+@pytest.mark.parametrize("n", (255, 256, 272, 512, 544, 1000, 1350, 4096, 7 * 640, 2**14 + 2**13))
+def test_medium_transforms(n):
+    """Within vectors, where both factors near the root are large enough."""
+    x, y = real(3, n), complex_(3, n)
+    exact = x.astype("float64")
+    close(jnp.fft.rfft(x), np.fft.rfft(exact), 2)
+    close(jnp.fft.fft(x), np.fft.fft(exact), 2)
+    close(jnp.fft.irfft(y[:, : n // 2 + 1], n), np.fft.irfft(y[:, : n // 2 + 1], n), 2)
+    close(jnp.fft.fft(y), np.fft.fft(y.astype("complex128")), 2)
+    close(jnp.fft.ifft(y), np.fft.ifft(y.astype("complex128")), 2)
+    close(jnp.fft.fft(y.T, axis=0), np.fft.fft(y.T.astype("complex128"), axis=0), 2)
+    with jitney.enable_x64(True):
+        z = real(2, n, dtype="float64")
+        close(jnp.fft.rfft(z), np.fft.rfft(z), 5)
+        close(jnp.fft.irfft(jnp.fft.rfft(z), n), z, 5)
+
+
 @pytest.mark.parametrize("n", (2**15, 2**18, 2 * 3**9, 4 * 3**9, 2**16 + 2, 98_000, 65_537,
                                2 * 225**2))                # parts that do not fill the lanes
 def test_long_transforms(n):

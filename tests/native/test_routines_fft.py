@@ -101,6 +101,64 @@ def test_real_transform_out_of_a_complex_one(name, h):
         near(out, want)
 
 
+@pytest.mark.parametrize("h", (1, 2, 3, 8, 9, 5000, 12289))
+@pytest.mark.parametrize("name", ("c64", "c128"))
+def test_complex_transform_out_of_a_real_one(name, h):
+    x = RNG.normal(size=(2, 2 * h)).astype("float32" if name == "c64" else "float64")
+    waves, out = np.fft.rfft(x).astype(DTYPES[name]), np.empty((2, h), DTYPES[name])
+    waves[:, 0] += 2j                                      # is not read
+    waves[:, -1] -= 3j
+    call(f"irfft_split_{name}", [waves, out], [h], 2 * ((h // 2 + 4096) // 4096), 1)
+    near(out, np.fft.fft(x[:, ::2] + 1j * x[:, 1::2]))
+
+
+MEDIUM = (256, 272, 320, 400, 1000, 1024, 8192, 18 * 129)
+
+
+@pytest.mark.parametrize("n", MEDIUM)
+@pytest.mark.parametrize("name", ("c64", "c128"))
+def test_medium_rows_in_their_lanes(name, n):
+    x = values((5, n), DTYPES[name])
+    for forward in (1, 0):
+        out, alone = np.empty_like(x), x.copy()
+        call(f"fft_medium_{name}", [x, out], [n, forward], 5)
+        near(out, (np.fft.fft if forward else np.fft.ifft)(x))
+        call(f"fft_medium_{name}", [alone, alone], [n, forward], 5, 1)
+        assert same_bits(out, alone)                       # row by row, and in place
+
+
+@pytest.mark.parametrize("h", MEDIUM)
+@pytest.mark.parametrize("name", ("f32", "f64"))
+def test_medium_real_rows_and_back(name, h):
+    whole = "c64" if name == "f32" else "c128"
+    x = RNG.normal(size=(3, 2 * h)).astype(DTYPES[name])
+    for row, want in ((h + 1, np.fft.rfft(x)), (2 * h, np.fft.fft(x))):
+        out = np.full((3, row), np.nan, DTYPES[whole])
+        call(f"rfft_medium_{name}", [x, out], [h, row], 3, 1)
+        near(out, want)
+        if row == h + 1:
+            back, out[:, 0] = np.empty_like(x), out[:, 0] + 1j
+            call(f"irfft_medium_{name}", [out, back], [h], 3)
+            near(back, x)
+
+
+@pytest.mark.parametrize("n", (7, 32, 37, 64))
+@pytest.mark.parametrize("name", ("f32", "f64"))
+def test_lanes_give_the_bits_of_single_real_rows(name, n):
+    whole = "c64" if name == "f32" else "c128"
+    x = RNG.normal(size=(21, n)).astype(DTYPES[name])
+    together, alone = (np.empty((21, n // 2 + 1), DTYPES[whole]) for _ in range(2))
+    call(f"rfft_{name}", [x, together], [n], 21)
+    call(f"rfft_{name}", [x, alone], [n], 21, 1)
+    near(together, np.fft.rfft(x))
+    assert same_bits(together, alone)
+    back, one = np.empty_like(x), np.empty_like(x)
+    call(f"irfft_{name}", [together, back], [n], 21)
+    call(f"irfft_{name}", [together, one], [n], 21, 1)
+    near(back, x)
+    assert same_bits(back, one)
+
+
 def test_more_lengths_than_plans_are_kept():
     for _ in range(2):
         for n in range(1, 60):

@@ -55,6 +55,8 @@ class KernelEmitter(Accesses):
         self.carry_values: list[Value] = []
         self.loaded: dict = {}  # vectors of this turn: (buffer, index) -> Value
         self._down: int | None = None  # the loop that goes down the columns of a vector of rows
+        self._stage_of_fold = None  # the stage whose loops are emitted
+        self._first_readers: dict = {}  # buffer -> the first stage that reads it
 
     def _atoms(self, x):
         return atoms(x, self.by_id)

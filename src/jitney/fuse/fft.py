@@ -15,8 +15,10 @@ PARALLEL_NS = 40000.0  # less is not worth a second thread
 PIECES = 16
 BLOCK_BYTES = 256  # columns of a piece: four lines of the cache are read whole
 LONG = 1 << 15  # complex transforms from here on are split in two parts
+MEDIUM = 1 << 8  # from here on they are done within vectors, those of short rows in their lanes
+LEAST_FACTOR = 16  # kLeastFactor in csrc/routines/fft_medium.h: lanes of the widest vectors
 _REAL = ("rfft", "irfft", "fft_real")
-JOIN = 4096  # elements of a piece of rfft_join (kJoin in csrc/routines/fft_kernels.h)
+JOIN = 4096  # elements of a piece of rfft_join (kJoin in csrc/routines/fft_pairs.h)
 
 
 def _cost(name: str, n: int) -> float:
@@ -36,12 +38,27 @@ def _largest_prime(n: int) -> int:
     return max(largest, n)
 
 
-def _split(n: int) -> tuple[int, int] | None:
-    """n as a product of two numbers near its root; None for short ones, and if there are none."""
-    if n < LONG or _largest_prime(n) > 11:
+def _factors(n: int) -> tuple[int, int] | None:
+    """n as a product of two numbers near its root; None if there are none."""
+    if _largest_prime(n) > 11:
         return None
     first = next(d for d in range(math.isqrt(n), 0, -1) if n % d == 0)
     return (first, n // first) if n // first <= 8 * first else None
+
+
+def _split(n: int) -> tuple[int, int] | None:
+    """The factors of a long transform."""
+    return _factors(n) if n >= LONG else None
+
+
+def _is_medium(name: str, n: int) -> bool:
+    """Whether a row, of real numbers its pairs, is done within vectors."""
+    if name.startswith(_REAL):
+        if n % 2:
+            return False
+        n //= 2
+    factors = _factors(n) if MEDIUM <= n < LONG else None
+    return factors is not None and factors[0] >= LEAST_FACTOR
 
 
 def add_fft_step(partition, node, item) -> None:
@@ -53,6 +70,10 @@ def add_fft_step(partition, node, item) -> None:
         _add_parts(partition, item, name[4:], (source, result), parts, sizes[2], n)
     elif name.startswith(("rfft", "fft_r")) and n % 2 == 0 and (parts := _split(n // 2)):
         _add_real_parts(partition, item, name, (source, result), parts, n)
+    elif name.startswith("irfft") and n % 2 == 0 and (parts := _split(n // 2)):
+        _add_inverse_parts(partition, item, name, (source, result), parts, n)
+    elif inner == 1 and _is_medium(name, n):
+        _add_medium(partition, item, name, sizes, source, result)
     else:
         _add_one_step(partition, item, name, sizes, source, result)
 
@@ -68,8 +89,31 @@ def _add_one_step(partition, item, name, sizes, source, result) -> None:
         real = result if name.startswith("irfft") else source
         lines = extent = math.prod(real.shape) // n
     cost = _cost(name, n) * lines
-    grain = extent if cost < PARALLEL_NS else _grain(extent, 4 if inner == 1 else 1)
+    grain = extent if cost < PARALLEL_NS else _grain(extent, _lanes(name) if inner == 1 else 1)
     _native(partition, item, name, [source, result], sizes, extent, grain, [1], cost)
+
+
+def _add_medium(partition, item, name, sizes, source, result) -> None:
+    """Rows whose transforms are done within vectors, real ones by pairs."""
+    n = sizes[0]
+    params: tuple[int, ...]
+    if name.startswith("fft_c"):
+        routine, params, lines = f"fft_medium_{name[4:]}", (n, sizes[2]), _elements(source) // n
+    elif name.startswith("irfft"):
+        routine, params = f"irfft_medium_{name[6:]}", (n // 2,)
+        lines = math.prod(result.shape) // n
+    else:
+        row = n // 2 + 1 if name.startswith("rfft") else n
+        routine, params = f"rfft_medium_{name[-3:]}", (n // 2, row)
+        lines = math.prod(source.shape) // n
+    cost = 0.3 * _cost(name, n) * lines
+    grain = lines if cost < PARALLEL_NS else _grain(lines, 1)
+    _native(partition, item, routine, [source, result], params, lines, grain, [1], cost)
+
+
+def _lanes(name: str) -> int:
+    """Rows that the widest vectors take at once."""
+    return LEAST_FACTOR if name.endswith(("c64", "f32")) else LEAST_FACTOR // 2
 
 
 def _grain(extent: int, lanes: int) -> int:
@@ -102,6 +146,18 @@ def _add_real_parts(partition, item, name, views, parts, n) -> None:
     extent = lines * ((h // 2 + JOIN) // JOIN)
     grain = _grain(extent, 1)
     _native(partition, item, f"rfft_join_{code}", [views[1]], (h, row), extent, grain, [0], 4.0 * h)
+
+
+def _add_inverse_parts(partition, item, name, views, parts, n) -> None:
+    """Out of the transform of real numbers that of their pairs, which is transformed back."""
+    code, h = "c64" if name.endswith("f32") else "c128", n // 2
+    source, result = views
+    lines = math.prod(result.shape) // n
+    pairs = _scratch(partition, source.buffer.code, lines * n)
+    extent = lines * ((h // 2 + JOIN) // JOIN)
+    grain, cost = _grain(extent, 1), 4.0 * h
+    _native(partition, item, f"irfft_split_{code}", [source, pairs], (h,), extent, grain, [1], cost)
+    _add_parts(partition, item, code, (pairs, result), parts, 0, h)
 
 
 def _elements(view) -> int:
