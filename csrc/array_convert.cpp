@@ -4,6 +4,8 @@
 #include <complex>
 #include <cstring>
 
+#include "copy.h"
+
 namespace jitney {
 
 namespace {
@@ -47,12 +49,12 @@ PyArrayObject* make_plain(PyArrayObject* source) {
       source, descr, NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED | NPY_ARRAY_NOTSWAPPED));
 }
 
-void copy_bytes(void* target, const void* source, Py_ssize_t bytes) {
+void copy_in(void* target, const void* source, Py_ssize_t bytes) {
   if (bytes < kReleaseGilBytes) {
     std::memcpy(target, source, bytes);
     return;
   }
-  Py_BEGIN_ALLOW_THREADS std::memcpy(target, source, bytes);
+  Py_BEGIN_ALLOW_THREADS copy_bytes(target, source, bytes);
   Py_END_ALLOW_THREADS
 }
 
@@ -84,7 +86,7 @@ PyObject* plain_copy(PyArrayObject* plain, Aval* aval) {
   PyObject* result = array_new_empty(aval);
   if (!result) return nullptr;
   counters.copies++;
-  copy_bytes(reinterpret_cast<Array*>(result)->buffer->data, PyArray_DATA(plain), aval->nbytes);
+  copy_in(reinterpret_cast<Array*>(result)->buffer->data, PyArray_DATA(plain), aval->nbytes);
   return result;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "copy.h"
 #include "pool.h"
 #include "program.h"
 
@@ -171,7 +172,7 @@ bool run_steps(const std::vector<Step>& steps, RunState& state) {
     }
     bool ok = true;
     switch (step.kind) {
-      case kStepCopy: std::memmove(args[1], args[0], step.params[0]); break;
+      case kStepCopy: copy_bytes(args[1], args[0], step.params[0]); break;
       case kStepPython: ok = run_python(step, state, args); break;
       case kStepWhile: ok = run_while(step, state, args); break;
       case kStepCond: ok = run_cond(step, state, args); break;
@@ -242,7 +243,7 @@ PyObject* make_copy(Aval* aval, const void* data) {
   PyObject* array = make_new(aval);
   if (!array) return nullptr;
   counters.copies++;
-  std::memcpy(reinterpret_cast<Array*>(array)->buffer->data, data, aval->nbytes);
+  copy_bytes(reinterpret_cast<Array*>(array)->buffer->data, data, aval->nbytes);
   return array;
 }
 

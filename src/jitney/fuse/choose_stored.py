@@ -14,23 +14,36 @@ from ..ir.node import Node
 from .build_kernel import is_elementwise
 
 TINY_PRODUCT = 4096
+LEAST_PARTS = 4096  # elements of a concatenation that is worth a kernel of its own
 MANY_READS = 16  # a gather that reads each element so often reads it from memory
 
 
 def stored_operands(graph: Graph) -> frozenset:
     """Nodes that will live in buffers whatever happens, as operands of routines and large matrix
-    products: other kernels read them there instead of computing them again. So do gathers that read
-    what is padded many times over."""
+    products: other kernels read them there instead of computing them again. So do arrays that
+    gathers read many times over once they are padded, and concatenations of computed parts that are
+    read more than once: each reader would compute all parts everywhere, those of the next
+    concatenation again."""
     found = set()
     for node in graph.nodes():
         if node.op == "dot" and node.size * node.args[0].size <= TINY_PRODUCT:
             continue
         if node.op == "gather" and node.size >= MANY_READS * node.args[0].size:
             found |= {a.id for a in [_below_views(node.args[0])] if a.op == "pad"}
+        if node.op == "concat" and _is_read_again(graph, node):
+            found.add(node.id)
         if node.op in ("dot", "conv", "call", "cumulative"):
             operands = [_below_views(a) for a in node.args]
             found |= {a.id for a in operands if is_elementwise(a)}
     return frozenset(found)
+
+
+def _is_read_again(graph: Graph, node: Node) -> bool:
+    return (
+        node.size >= LEAST_PARTS
+        and len(graph.users_of(node)) > 1
+        and any(is_elementwise(_below_views(a)) for a in node.args)
+    )
 
 
 def _below_views(node: Node) -> Node:

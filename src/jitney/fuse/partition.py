@@ -12,10 +12,11 @@ already live in a buffer. The rules of fusion, in order:
  5. A long reduction with few results is split in pieces that depend on its size alone, so that the
     sum is the same for any number of threads.
  6. Outputs of equal shape that share a source are computed by one kernel; so are small nodes that
-    kernels asked for.
+    kernels asked for, and parts of concatenations.
 """
 
 import math
+from collections import deque
 
 from ..graph.graph import Graph, literal_value
 from ..ir.node import Node
@@ -33,9 +34,11 @@ from .order_items import is_circular
 from .reuse_kernel import Recorder, describe, remember, reuse
 from .schedule import schedule_kernel
 from .split_reductions import SPLIT_SIZE
+from .updates import depends
 
 MERGED_SIZE = 64  # elements up to which nodes that kernels asked for share a kernel (rule 6)
 MERGED_ROOTS = 64
+MOST_BESIDE = 4  # concatenations computed together
 STENCIL_COST = 64  # work per element above which a value read at neighbouring places is stored
 REPEATED_WORK = 1 << 20  # beyond it a value that outer loops would compute again is stored
 ROUNDS = 3  # partitions tried: forcing more values into buffers rarely changes a third one
@@ -192,7 +195,7 @@ class Partition:
     # ------------------------------------------------------------------ the work
     def run(self) -> None:
         outputs = self._place_outputs()
-        for group in self._merge_outputs(outputs):
+        for group in self.alike(outputs):
             self.emit(group)
         for node in self.graph.effects:
             self.request(node)
@@ -204,6 +207,8 @@ class Partition:
         share a source with it (the factors a backward pass reads of a long chain, say, which
         kernels of their own would each compute from the chain's beginning)."""
         roots = [(node, self.views.get(node.id))]
+        if node.op == "concat" and self.merge_outputs and node.size > MERGED_SIZE:
+            return roots + self._twins(node)
         if not self._may_be_merged(node):
             return roots
         kept = []
@@ -219,6 +224,21 @@ class Partition:
                 kept.append(other)
         self.pending[-2 * MERGED_ROOTS :] = reversed(kept)
         return roots
+
+    def _twins(self, node):
+        """Rule 6 for concatenations: others waiting whose parts can be computed beside this one's:
+        the other half of complex numbers, say."""
+        shapes = [a.shape for a in node.args]
+        found = [
+            other for other in self.pending[-2 * MERGED_ROOTS :]
+            if other.op == "concat" and other.attrs == node.attrs
+            and [a.shape for a in other.args] == shapes
+            and _shares_source(other, [node])
+            and not depends(other, node) and not depends(node, other)
+        ][: MOST_BESIDE - 1]  # fmt: skip
+        for other in found:
+            self.pending.remove(other)
+        return [(other, self.views[other.id]) for other in found]
 
     def _may_be_merged(self, node) -> bool:
         return self.merge_outputs and is_elementwise(node) and 0 < node.size <= MERGED_SIZE
@@ -261,11 +281,12 @@ class Partition:
         self.views[part.id] = view
         self.request_call(part.args[0])
 
-    def _merge_outputs(self, roots):
-        """Rule 6: groups of elementwise outputs of one shape that read a common node."""
-        groups = []
+    def alike(self, roots):
+        """Rule 6: groups of elementwise roots of one shape that read a common node."""
+        groups: list = []
         for node, view in roots:
-            if not self.merge_outputs or not is_elementwise(node) or node.size == 0:
+            alone = not self.merge_outputs or not is_elementwise(node) or node.size == 0
+            if alone or self.view_of(node) not in (None, view):
                 groups.append([(node, view)])
                 continue
             for group in groups:
@@ -290,7 +311,8 @@ class Partition:
         if node.op != "call" and node.size == 0:
             item.writes.add(view.buffer.id)
         elif maker is not None:
-            maker(self, node, view, item)
+            others = [roots[1:]] if len(roots) > 1 else []  # of concatenations
+            maker(self, node, view, item, *others)
         elif not self._is_made_otherwise(roots, item):
             self.emit_kernel(roots, item)
         self.items.append(item)
@@ -426,13 +448,13 @@ def _shares_source(node, others, limit=24) -> bool:
     """Whether two nodes have a common (non-literal) node among their near ancestors."""
 
     def near(start):
-        seen, stack = set(), [start]
-        while stack and len(seen) < limit:
-            n = stack.pop()
+        seen, waiting = set(), deque([start])
+        while waiting and len(seen) < limit:
+            n = waiting.popleft()
             if n.id in seen or n.op == "lit":
                 continue
             seen.add(n.id)
-            stack.extend(n.args)
+            waiting.extend(n.args)
         return seen
 
     mine = near(node)

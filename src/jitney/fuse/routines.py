@@ -33,23 +33,32 @@ FEW_SLABS = 8           # so few the routine cuts along the axis, for its own th
 
 
 @step_maker("concat")
-def store_parts(partition, node, view, item):
-    """Each part is computed straight into its place."""
-    axis, start = node.attrs[0], 0
-    if node.size <= SMALL_CONCAT and len(node.args) <= MAX_SELECTS:
+def store_parts(partition, node, view, item, others=()):
+    """Each part is computed straight into its place, together with parts of the same shape that
+    read the same values; `others`: concatenations of such parts, and their views."""
+    if node.size <= SMALL_CONCAT and len(node.args) <= MAX_SELECTS and not others:
         partition.emit_kernel([(node, view)], item)
         return
-    parts = []
+    roots = [(node, view), *others]
+    parts = [placed for root in roots for placed in _parts(*root)]
+    if all(_side_by_side(partition, root) for root, _ in roots):
+        partition.emit_kernel(parts, item)
+        return
+    for group in partition.alike(parts):
+        if len(group) > 1:
+            partition.emit_kernel(group, item)
+        else:
+            partition.emit_into(*group[0], item)
+
+
+def _parts(node, view):
+    """The parts of a concatenation and their places in its view."""
+    axis, start = node.attrs[0], 0
     for part in node.args:
         corner = [0] * len(node.shape)
         corner[axis] = start
-        parts.append((part, view.part(corner, part.shape)))
+        yield part, view.part(corner, part.shape)
         start += part.shape[axis]
-    if _side_by_side(partition, node):
-        partition.emit_kernel(parts, item)
-        return
-    for part, place in parts:
-        partition.emit_into(part, place, item)
 
 
 def _side_by_side(partition, node) -> bool:

@@ -97,7 +97,7 @@ def _elements_elsewhere(update, operand, starts, older) -> int:
         if node.id in seen or _is_at_place(node, operand, starts):
             continue
         seen.add(node.id)
-        here = node is operand or _depends(node, operand)
+        here = node is operand or depends(node, operand)
         if here and is_elementwise(node) or node.op == "broadcast":
             stack.extend(node.args)
         elif here or _depends_on_any(node, older):
@@ -117,7 +117,7 @@ def _detached(inner, node, operand, starts, older):
     computed beforehand; what is at the very place may be read there."""
     if _is_at_place(node, operand, starts):
         return node
-    here = node is operand or _depends(node, operand)
+    here = node is operand or depends(node, operand)
     if not here and not _depends_on_any(node, older):
         return node
     if here and is_elementwise(node) or node.op == "broadcast":
@@ -128,7 +128,7 @@ def _detached(inner, node, operand, starts, older):
 
 
 def _depends_on_any(node, others) -> bool:
-    return any(node is other or _depends(node, other) for other in others)
+    return any(node is other or depends(node, other) for other in others)
 
 
 def _is_update(node) -> bool:
@@ -165,12 +165,12 @@ def reads_elsewhere(update, operand, starts, is_stored=lambda node: False) -> bo
             continue
         if node.op == "reshape" or is_elementwise(node) or node.op == "dynamic_slice":
             stack.extend(node.args)
-        elif _depends(node, operand):
+        elif depends(node, operand):
             return True
     return False
 
 
-def _depends(node, operand) -> bool:
+def depends(node, operand) -> bool:
     seen, stack = set(), [node]
     while stack:
         node = stack.pop()
