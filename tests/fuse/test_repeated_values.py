@@ -31,6 +31,21 @@ def test_values_of_a_column_are_computed_once_a_row():
     assert kernels(lambda x, c: x * jnp.exp(c)[:, None], X, COLUMN) == 1
 
 
+def test_values_of_a_row_in_a_loop():
+    """Less work is enough there: the kernel that stores them is compiled once and called often."""
+
+    def learn(x, c, r):
+        def step(_, state):
+            x, r = state
+            change = jnp.tanh(r) * (1.0 - jnp.tanh(r))
+            return x - c[:, None] * change, r * 0.9
+
+        return jitney.lax.fori_loop(0, 5, step, (x, r))[0]
+
+    for x, expected in ((X[:20, :16].copy(), 2), (np.tile(X[:, :16], (10, 1)), 3)):
+        assert kernels(learn, x, x[:, 0].copy(), ROW[:16].copy()) == expected
+
+
 def test_kernels_that_wait_for_each_other_are_never_the_last_word():
     """Storing more makes kernels of several results wait for one another, also in the last round:
     these are made apart then. (Random draws of a ball once met that and came out wrong.)"""

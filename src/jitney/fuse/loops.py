@@ -73,7 +73,7 @@ def _nested(partition, body, input_views, captured_views, beside=False):
             merge = False
             continue  # not counted: what waits for itself must not be the last word
         rounds -= 1
-        twice = inner.computed_twice(forced)
+        twice = inner.computed_twice(forced) | inner.computed_again(forced)
         if not twice:
             break
         forced = forced | heaviest(twice, inner.node_of)

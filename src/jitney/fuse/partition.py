@@ -41,6 +41,7 @@ MERGED_ROOTS = 64
 MOST_BESIDE = 4  # concatenations computed together
 STENCIL_COST = 64  # work per element above which a value read at neighbouring places is stored
 REPEATED_WORK = 1 << 20  # beyond it a value that outer loops would compute again is stored
+REPEATED_IN_LOOP = 1 << 16  # in the body of a loop, where one kernel more costs its call alone
 ROUNDS = 3  # partitions tried: forcing more values into buffers rarely changes a third one
 STEP_MAKERS: dict = {}
 ROOT_MAKERS: list = []
@@ -421,9 +422,10 @@ class Partition:
 
     def computed_again(self, forced) -> set[int]:
         """Costly nodes that a kernel computes again in each turn of its outer loops (rule 4)."""
+        most = REPEATED_IN_LOOP if self.is_nested else REPEATED_WORK
         return {
             i for i, cost in self.repeated.items()
-            if i not in forced and cost * self.node_of[i].size > REPEATED_WORK
+            if i not in forced and cost * self.node_of[i].size > most
         }  # fmt: skip
 
     def add_kernel(self, kernel, buffers, item: Item, cost: float, small: int = 1) -> None:
