@@ -39,7 +39,8 @@ def library() -> ctypes.CDLL:
 
 
 class Ceilings:
-    """Bytes and operations a second, medians of what was measured."""
+    """Bytes and operations a second: medians of what copies reached, which share caches and memory
+    with others, and the best that arithmetic in registers did, which others can only slow down."""
 
     def __init__(self):
         self.threads = _native.num_threads()
@@ -67,17 +68,17 @@ class Ceilings:
 
     @property
     def flops(self) -> float:
-        return statistics.median(self.operations)
+        return max(self.operations)
 
     @property
     def slots(self) -> float:
         """32-bit lanes of vector arithmetic a second, of the fastest mixture of instructions."""
-        return max(statistics.median(self.instructions), self.flops / 2)
+        return max(*self.instructions, self.flops / 2)
 
     @property
     def divisions(self) -> float:
         """Quotients in float32 a second."""
-        return statistics.median(self.quotients)
+        return max(self.quotients)
 
     def arithmetic(self, work: Work) -> float:
         """Seconds that the arithmetic of a loop takes at least: its busiest units decide."""
