@@ -59,6 +59,7 @@ bool overlap(const Copy& copy) {
 }  // namespace
 
 void copy_bytes(void* to, const void* from, int64_t bytes) {
+  if (bytes <= 0) return;  // the places of nothing may be null
   Copy copy{static_cast<char*>(to), static_cast<const char*>(from), bytes};
   if (bytes < kShared || overlap(copy)) {
     std::memmove(to, from, static_cast<size_t>(bytes));
