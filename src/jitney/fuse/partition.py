@@ -229,17 +229,18 @@ class Partition:
     def _twins(self, node):
         """Rule 6 for concatenations: others waiting whose parts can be computed beside this one's:
         the other half of complex numbers, say."""
-        shapes = [a.shape for a in node.args]
-        found = [
-            other for other in self.pending[-2 * MERGED_ROOTS :]
-            if other.op == "concat" and other.attrs == node.attrs
-            and [a.shape for a in other.args] == shapes
-            and _shares_source(other, [node])
-            and not depends(other, node) and not depends(node, other)
-        ][: MOST_BESIDE - 1]  # fmt: skip
-        for other in found:
-            self.pending.remove(other)
-        return [(other, self.views[other.id]) for other in found]
+        shapes, group = [a.shape for a in node.args], [node]
+        for other in self.pending[-2 * MERGED_ROOTS :]:
+            if (
+                len(group) < MOST_BESIDE
+                and other.op == "concat" and other.attrs == node.attrs
+                and [a.shape for a in other.args] == shapes
+                and _shares_source(other, [node])
+                and not any(depends(other, x) or depends(x, other) for x in group)
+            ):  # fmt: skip
+                group.append(other)
+                self.pending.remove(other)
+        return [(other, self.views[other.id]) for other in group[1:]]
 
     def _may_be_merged(self, node) -> bool:
         return self.merge_outputs and is_elementwise(node) and 0 < node.size <= MERGED_SIZE
