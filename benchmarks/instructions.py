@@ -18,7 +18,7 @@ BY_ROWS = re.compile(r"^\tincq\t%r\w+$")
 REGISTER = re.compile(r"%([xyz])mm\d+")
 LANES = {"x": 4, "y": 8, "z": 16}
 MOVES = ("mov", "broadcast", "pbroadcast", "insert", "extract")
-MULTIPLY = re.compile(r"fn?m|mul(?![a-z]*[bwdq]$)")  # on floats
+MULTIPLY = re.compile(r"fn?m|mul[ps][sdh]")  # of floats; those of integers begin with pmul
 DIVIDE = re.compile(r"div|sqrt")
 
 

@@ -98,9 +98,10 @@ def test_arithmetic_of_columns_is_counted_by_what_a_row_moves():
 
 
 def test_products_are_told_from_sums():
-    names = "fmadd213ps fnmsub231pd mulps mulss fmaddsub132ps addps subps maxps pmulld".split()
-    found = [bool(instructions.MULTIPLY.match(name)) for name in names]
-    assert found == [True] * 5 + [False] * 4
+    products = "fmadd213ps fnmsub231pd fmaddsub132ps mulps mulss mulpd mulsd mulph".split()
+    others = "addps subpd maxps pmulld pmuludq divps".split()
+    assert all(map(instructions.MULTIPLY.match, products))
+    assert not any(map(instructions.MULTIPLY.match, others))
 
 
 def test_an_exponential_is_arithmetic_and_an_addition_is_memory():
