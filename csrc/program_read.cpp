@@ -3,7 +3,7 @@
 // A step is (kind, address, slot_ids, params, extent, grain, payload). Control flow nests lists of
 // steps in the payload and reads slots of the same table:
 //   while: payload = (cond_steps, body_steps, pred_slot); the byte at pred_slot decides.
-//   cond:  payload = (index_slot, (steps, ...)); params[0] = bytes of the index, 4 (default) or 8;
+//   cond:  payload = (index_slot, (steps, ...)); params[0] = bytes of the index, 1, 4 (default) or 8;
 //          the index is clamped.
 //   for:   payload = (body_steps, count_slot or -1, counter_slot or -1);
 //          params = [count, counter bytes, count bytes, start = 0, increment = 1], where the bytes
@@ -195,7 +195,7 @@ struct Reader {
         for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(part[1]); k++) {
           if (!nested(PyTuple_GET_ITEM(part[1], k), step)) return false;
         }
-        return valid_bytes(step->params[0]);
+        return step->params[0] == 1 || valid_bytes(step->params[0]);
       }
       default: return control_for(step, part);
     }
@@ -217,7 +217,8 @@ struct Reader {
 
   static bool valid_bytes(int64_t bytes) {
     if (bytes == 4 || bytes == 8) return true;
-    PyErr_SetString(PyExc_ValueError, "Program: counters and indices have 4 or 8 bytes");
+    PyErr_SetString(PyExc_ValueError,
+                    "Program: counters and indices have 4 or 8 bytes, indices of branches also 1");
     return false;
   }
 

@@ -122,6 +122,7 @@ bool run_python(const Step& step, RunState& state, void** args) {
 }
 
 int64_t read_integer(const void* address, int64_t bytes) {
+  if (bytes == 1) return *static_cast<const uint8_t*>(address);
   return bytes == 8 ? *static_cast<const int64_t*>(address) : *static_cast<const int32_t*>(address);
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "families.h"
 #include "routines.h"
@@ -41,14 +42,14 @@ struct Mul {
 };
 
 template <class T>
-struct OneLane;
+struct Lanes;
 template <>
-struct OneLane<float> {
+struct Lanes<float> {
   typedef float Values __attribute__((vector_size(16)));
   typedef int32_t Masks __attribute__((vector_size(16)));
 };
 template <>
-struct OneLane<double> {
+struct Lanes<double> {
   typedef double Values __attribute__((vector_size(16)));
   typedef int64_t Masks __attribute__((vector_size(16)));
 };
@@ -75,12 +76,16 @@ struct Extreme {
   // In vector registers, where comparisons give masks.
   template <class T>
   static JITNEY_INLINE T of_floats(T a, T b) {
-    using Values = typename OneLane<T>::Values;
-    using Masks = typename OneLane<T>::Masks;
-    const Values x = {a}, y = {b};
+    using Values = typename Lanes<T>::Values;
+    return of_lanes<T>(Values{a}, Values{b})[0];
+  }
+
+  template <class T, class Values = typename Lanes<T>::Values>
+  static JITNEY_INLINE Values of_lanes(Values x, Values y) {
+    using Masks = typename Lanes<T>::Masks;
     const Masks keep = (kMax ? x >= y : x <= y) | (x != x), same = x == y;
     const Masks bits = (keep & (Masks)x) | (~keep & (Masks)y);
-    return ((Values)(kMax ? bits & ((Masks)y | ~same) : bits | ((Masks)y & same)))[0];  // of zeros, the sign decides
+    return (Values)(kMax ? bits & ((Masks)y | ~same) : bits | ((Masks)y & same));  // of zeros, the sign decides
   }
 };
 
@@ -162,36 +167,55 @@ struct Scatter {
   }
 };
 
-// What changes nothing when it is added: -0 for floats (0 + -0 is 0, but -0 + 0 is 0 as well).
-template <class T>
-T neutral_of_sum() {
-  if constexpr (std::is_floating_point<T>::value) return static_cast<T>(-0.0);
-  else return T{};
+// What changes nothing when it is combined. For sums of floats -0 (0 + -0 is 0, but -0 + 0 is 0 as well).
+template <class T, class Op>
+T neutral_of() {
+  using L = std::numeric_limits<T>;
+  if constexpr (std::is_same<Op, Add>::value) {
+    if constexpr (std::is_floating_point<T>::value) return static_cast<T>(-0.0);
+    else return T{};
+  } else {
+    constexpr bool kMax = std::is_same<Op, Extreme<true>>::value;
+    if constexpr (std::is_floating_point<T>::value) return kMax ? -L::infinity() : L::infinity();
+    else return kMax ? L::min() : L::max();
+  }
 }
 
-// The updates in equal pieces, each with sums of its own (the first with `out`): ptrs [out, index, updates, work],
+// The updates in equal pieces, each with results of its own (the first with `out`): ptrs [out, index, updates, work],
 // params [updates, window, size of out in elements, index_kind of offsets, pieces]; [lo, hi) = pieces. What remains is
-// `add_pieces`. How many pieces there are is part of the program, so the sums do not depend on threads.
-template <class T>
-struct ScatterAddPieces {
+// `CombinePieces`. How many pieces there are is part of the program, so sums do not depend on threads. Extremes never
+// do: the first NaN of the first piece that has one stays.
+template <class T, class Op>
+struct ScatterPieces {
   static void run(void* const* ptrs, const int64_t* params, int64_t lo, int64_t hi) {
     const int64_t updates = params[0], size = params[2], pieces = params[4];
     for (int64_t p = lo; p < hi; ++p) {
       T* out = p == 0 ? static_cast<T*>(ptrs[0]) : static_cast<T*>(ptrs[3]) + (p - 1) * size;
-      if (p > 0) std::fill(out, out + size, neutral_of_sum<T>());
-      scatter_any<T, Add>(out, ptrs, params, {updates * p / pieces, updates * (p + 1) / pieces}, 0, params[1]);
+      if (p > 0) std::fill(out, out + size, neutral_of<T, Op>());
+      scatter_any<T, Op>(out, ptrs, params, {updates * p / pieces, updates * (p + 1) / pieces}, 0, params[1]);
     }
   }
 };
 
 // ptrs [out, work], params [size, pieces]; [lo, hi) = elements
-template <class T>
-struct AddPieces {
+template <class T, class Op>
+struct CombinePieces {
   static void run(void* const* ptrs, const int64_t* params, int64_t lo, int64_t hi) {
     T* out = static_cast<T*>(ptrs[0]);
     for (int64_t p = 0; p + 1 < params[1]; ++p) {
-      const T* sums = static_cast<const T*>(ptrs[1]) + p * params[0];
-      for (int64_t i = lo; i < hi; ++i) out[i] = Add::apply(out[i], sums[i]);
+      const T* piece = static_cast<const T*>(ptrs[1]) + p * params[0];
+      int64_t i = lo;
+      if constexpr (std::is_floating_point<T>::value && !std::is_same<Op, Add>::value) {
+        using Values = typename Lanes<T>::Values;
+        constexpr int64_t kLanes = sizeof(Values) / sizeof(T);
+        for (Values x, y; i + kLanes <= hi; i += kLanes) {
+          std::memcpy(&x, out + i, sizeof x);
+          std::memcpy(&y, piece + i, sizeof y);
+          x = Op::template of_lanes<T>(x, y);
+          std::memcpy(out + i, &x, sizeof x);
+        }
+      }
+      for (; i < hi; ++i) out[i] = Op::apply(out[i], piece[i]);
     }
   }
 };
@@ -201,6 +225,22 @@ template <class T> struct ScatterAdd : Scatter<T, Add> {};
 template <class T> struct ScatterMul : Scatter<T, Mul> {};
 template <class T> struct ScatterMin : Scatter<T, Extreme<false>> {};
 template <class T> struct ScatterMax : Scatter<T, Extreme<true>> {};
+template <class T> struct ScatterAddPieces : ScatterPieces<T, Add> {};
+template <class T> struct ScatterMinPieces : ScatterPieces<T, Extreme<false>> {};
+template <class T> struct ScatterMaxPieces : ScatterPieces<T, Extreme<true>> {};
+template <class T> struct AddPieces : CombinePieces<T, Add> {};
+template <class T> struct MinPieces : CombinePieces<T, Extreme<false>> {};
+template <class T> struct MaxPieces : CombinePieces<T, Extreme<true>> {};
+
+template <class Types>
+void add_routines_of_pieces(Types types) {
+  add_family<ScatterAddPieces>("scatter_add_pieces", types);
+  add_family<ScatterMinPieces>("scatter_min_pieces", types);
+  add_family<ScatterMaxPieces>("scatter_max_pieces", types);
+  add_family<AddPieces>("add_pieces", types);
+  add_family<MinPieces>("min_pieces", types);
+  add_family<MaxPieces>("max_pieces", types);
+}
 
 }  // namespace
 
@@ -213,10 +253,6 @@ void add_scatter_routines() {
   add_family<ScatterAdd>("scatter_add", Floats{});
   add_family<ScatterAdd>("scatter_add", Integers{});
   add_family<ScatterAdd>("scatter_add", Complex{});
-  add_family<ScatterAddPieces>("scatter_add_pieces", TypeList<float, double>{});
-  add_family<ScatterAddPieces>("scatter_add_pieces", Integers{});
-  add_family<AddPieces>("add_pieces", TypeList<float, double>{});
-  add_family<AddPieces>("add_pieces", Integers{});
   add_family<ScatterMul>("scatter_mul", Floats{});
   add_family<ScatterMul>("scatter_mul", Integers{});
   add_family<ScatterMul>("scatter_mul", Complex{});
@@ -226,6 +262,8 @@ void add_scatter_routines() {
   add_family<ScatterMax>("scatter_max", Floats{});
   add_family<ScatterMax>("scatter_max", Integers{});
   add_family<ScatterMax>("scatter_max", TypeList<bool>{});
+  add_routines_of_pieces(TypeList<float, double>{});
+  add_routines_of_pieces(Integers{});
 }
 
 }  // namespace jitney

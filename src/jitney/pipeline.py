@@ -25,12 +25,13 @@ from .fuse import (  # noqa: F401  (they register step makers)
     routines,
     searches,
 )
-from .fuse.buffers import CopyStep, KernelStep, NativeStep, PythonStep
+from .fuse.buffers import BranchStep, CopyStep, KernelStep, LoopStep, NativeStep, PythonStep
 from .fuse.order_items import order_items
 from .fuse.partition import partition_graph
 from .fuse.pieces import cut_pieces
 from .fuse.plan_buffers import plan_buffers
 from .fuse.schedule import lanes_of
+from .ir.types import nbytes_of
 from .lower.build_graph import build_graph
 from .runtime.check_program import check_program
 from .runtime.executable import Executable, KernelReport
@@ -157,9 +158,9 @@ def _compile_kernels(steps, target) -> dict:
 def _every_step(steps):
     """Steps, and those inside loops and branches."""
     for step in steps:
-        if isinstance(step, loops.LoopStep):
+        if isinstance(step, LoopStep):
             yield from _every_step([*step.test, *step.body])
-        elif isinstance(step, loops.BranchStep):
+        elif isinstance(step, BranchStep):
             for branch in step.branches:
                 yield from _every_step(branch)
         else:
@@ -206,14 +207,15 @@ def _assemble(graph, out_avals, plan, steps, codes):
 
 def _native_step(table, step, codes, reports):
     """The native form of a step; adds its report (nested steps first)."""
-    if isinstance(step, loops.LoopStep):
+    if isinstance(step, LoopStep):
         return _native_loop(table, step, codes, reports)
-    if isinstance(step, loops.BranchStep):
+    if isinstance(step, BranchStep):
         branches = tuple(
             tuple(_native_step(table, s, codes, reports) for s in branch)
             for branch in step.branches
         )
-        return (BRANCH, 0, (), pack([4]), 1, 0, (table.slot(*step.index), branches))
+        index_bytes = pack([nbytes_of(step.index[0].code)])
+        return (BRANCH, 0, (), index_bytes, 1, 0, (table.slot(*step.index), branches))
     made, report = _native_simple(table, step, codes)
     reports.append(report)
     return made

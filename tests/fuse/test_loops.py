@@ -131,6 +131,50 @@ def test_large_states_are_in_two_buffers_by_turns(step, turns):
         np.testing.assert_array_equal(g, w)
 
 
+@pytest.mark.parametrize("turns", (0, 1, 2, 3, 8))
+@pytest.mark.parametrize("step", (jacobi, heat, pair, corners))
+def test_loops_with_a_test_end_in_either_buffer(step, turns):
+    x = jnp.asarray(np.random.default_rng(2).normal(size=(70, 81)).astype(np.float32))
+    start = (x, x + 1) if step is pair else x
+    want = start
+    for _ in range(turns):
+        want = jitney.jit(step)(want)
+
+    def looped(s, n):
+        return lax.while_loop(lambda c: c[0] < n, lambda c: (c[0] + 1, step(c[1])), (0, s))
+
+    compiled = jitney.jit(looped)
+    for _ in range(2):
+        count, got = compiled(start, turns)
+        assert count == turns
+        for g, w in zip(jitney.tree.leaves(got), jitney.tree.leaves(want), strict=True):
+            np.testing.assert_array_equal(g, w)
+
+
+@pytest.mark.parametrize("limit", (1e9, 3000.0, 2500.0, 2200.0, 1800.0))
+def test_a_test_of_the_large_state_reads_the_right_buffer(limit):
+    x = jnp.asarray(np.random.default_rng(3).normal(size=(70, 81)).astype(np.float32))
+    want, turns = x, 0
+    while (want * want).sum() > limit:
+        want, turns = jitney.jit(heat)(want), turns + 1
+
+    def looped(a):
+        return lax.while_loop(lambda a: (a * a).sum() > limit, heat, a)
+
+    np.testing.assert_array_equal(jitney.jit(looped)(x), want)
+    assert (turns == 0) == (limit == 1e9)
+
+
+def test_a_large_stencil_with_a_test_copies_only_at_its_end():
+    def looped(a, n):
+        return lax.while_loop(
+            lambda s: s[0] < n, lambda s: (s[0] + 1, s[1] + jnp.roll(s[1], 1, 0)), (0, a)
+        )
+
+    text = jitney.jit(looped).lower(jnp.ones((100, 100)), 3).compile().as_text()
+    assert text.count("] copy") == 2, text  # where the state begins, and after an odd turn
+
+
 def test_a_counter_that_is_read_counts_every_turn():
     x = jnp.ones((70, 81))
     looped = jitney.jit(lambda a: lax.fori_loop(0, 6, lambda i, a: heat(a) + i, a))

@@ -1,20 +1,21 @@
-"""Many additions into few places: lists of updates with sums of their own."""
+"""Many updates of few places: lists of updates with results of their own."""
 
 import numpy as np
 import pytest
 
 import jitney
 import jitney.numpy as jnp
-from jitney.fuse.routines import SCATTER_IN_PIECES, sum_pieces
+from jitney.fuse.routines import SCATTER_IN_PIECES, scatter_pieces
 
 
 def test_pieces_depend_on_sizes_alone():
-    assert sum_pieces("add", "f32", SCATTER_IN_PIECES - 1, 10) == 1
-    assert sum_pieces("add", "f32", 100_000, 10_000) == 4
-    assert sum_pieces("add", "f32", 10**7, 1) == 8
-    assert sum_pieces("add", "f32", 100_000, 40_000) == 1  # more to clear than to add
-    assert sum_pieces("mul", "f32", 100_000, 10) == 1
-    assert sum_pieces("add", "bf16", 100_000, 10) == 1  # sums of pieces would be rounded too soon
+    assert scatter_pieces("add", "f32", SCATTER_IN_PIECES - 1, 10) == 1
+    assert scatter_pieces("add", "f32", 100_000, 10_000) == 4
+    assert scatter_pieces("add", "f32", 10**7, 1) == 8
+    assert scatter_pieces("add", "f32", 100_000, 40_000) == 1  # more to clear than to add
+    assert scatter_pieces("min", "f32", 100_000, 10_000) == 4
+    assert scatter_pieces("mul", "f32", 100_000, 10) == 1
+    assert scatter_pieces("add", "bf16", 100_000, 10) == 1  # sums of pieces would be rounded too soon
 
 
 @pytest.mark.parametrize("dtype", ["int32", "uint8", "float32"])
@@ -29,6 +30,22 @@ def test_sums_of_many_updates(dtype):
     inside = index[:, 0] < 3000
     np.add.at(want, index[inside, 0], updates[inside])
     np.testing.assert_array_equal(add(base, index, updates), want)
+
+
+@pytest.mark.parametrize("kind", ["min", "max"])
+@pytest.mark.parametrize("dtype", ["int32", "uint8", "float32"])
+def test_extremes_of_many_updates(kind, dtype):
+    rng = np.random.default_rng(1)
+    index = rng.integers(0, 3000, 50_000)
+    updates = rng.normal(scale=50, size=50_000).astype(dtype)
+    base = np.full(3000, 3, dtype)
+    if dtype == "float32":
+        updates[rng.integers(0, 50_000, 40)] = np.nan
+    fun = jitney.jit(lambda x, i, u: getattr(x.at[i], kind)(u))
+    assert f"scatter_{kind}_pieces" in fun.lower(base, index, updates).compile().as_text()
+    want = base.copy()
+    (np.minimum if kind == "min" else np.maximum).at(want, index, updates)
+    np.testing.assert_array_equal(fun(base, index, updates), want)
 
 
 def test_sums_within_a_loop():

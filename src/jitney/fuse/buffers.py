@@ -109,6 +109,31 @@ class CopyStep:
 
 
 @dataclass
+class LoopStep:
+    """`test` steps leave a byte in `predicate`; with count >= 0 the loop is counted instead."""
+
+    test: list
+    body: list
+    predicate: object
+    counter: object
+    count: int
+    reads: set[int]
+    writes: set[int]
+    cost: float
+
+
+@dataclass
+class BranchStep:
+    """Runs branches[clamp(index)]; the index is a 32-bit integer or a byte."""
+
+    index: tuple[Buffer, int]
+    branches: list
+    reads: set[int]
+    writes: set[int]
+    cost: float
+
+
+@dataclass
 class Item:
     """Steps that run in this order and together define some buffers."""
 
@@ -130,3 +155,34 @@ class Item:
         else:
             self.reads |= {b.id for b, _ in step.refs} - step.writes
             self.writes |= step.writes
+
+
+def step_buffers(step):
+    """(buffers read, buffers written) of a step."""
+    if isinstance(step, CopyStep):
+        return {step.source[0].id}, {step.target[0].id}
+    if hasattr(step, "reads"):
+        return set(step.reads), set(step.writes)
+    if isinstance(step, KernelStep):
+        everything = {b.id for b in step.buffers}
+    else:
+        everything = {b.id for b, _ in step.refs}
+    return everything - step.writes, set(step.writes)
+
+
+def touched(steps) -> tuple[set[int], set[int]]:
+    """(buffers read, buffers written) of steps."""
+    reads: set[int] = set()
+    writes: set[int] = set()
+    for step in steps:
+        r, w = step_buffers(step)
+        reads |= r
+        writes |= w
+    return reads, writes
+
+
+def choose_branch(index: tuple[Buffer, int], branches: list) -> BranchStep:
+    """The step that runs one of some lists of steps."""
+    reads, writes = touched([s for steps in branches for s in steps])
+    cost = max([sum(s.cost for s in steps) for steps in branches], default=0.0)
+    return BranchStep(index, branches, (reads | {index[0].id}) - writes, writes, cost)

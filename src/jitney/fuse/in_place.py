@@ -10,8 +10,7 @@ Keeps: every step reads the values it read before.
 
 import heapq
 
-from .buffers import CopyStep, KernelStep
-from .plan_buffers import step_buffers
+from .buffers import CopyStep, KernelStep, step_buffers
 
 MAX_ORDERING = 50000  # items times parts of the state beyond which the order is left alone
 

@@ -5,49 +5,21 @@ the buffers of its results: they are initialised, and each turn of the loop leav
 them (`in_place.py`: without copying wherever that is right).
 """
 
-from dataclasses import dataclass
-
 from ..ir.types import nbytes_of
-from .alternate import LEAST_TURNS, alternate
-from .buffers import CopyStep, Item, View, whole
+from .alternate import LEAST_TURNS, alternate, alternate_while
+from .buffers import CopyStep, Item, LoopStep, View, choose_branch, touched, whole
 from .choose_stored import heaviest, stored_operands
 from .in_place import is_whole_copy, merge_copies, readers_first, root_of, update_in_place
 from .invariant import split_invariant
 from .lane_loop import build_lane_loop
 from .order_items import is_circular, order_items
 from .partition import Partition
-from .plan_buffers import step_buffers
 from .register_loop import build_register_loop
 from .routines import CALLS, stored_view
 from .updates import separate_updates
 
 SMALL_LOOP_NS = 100.0
 LOOP_TURN_NS = 30.0  # a turn of a loop in registers
-
-
-@dataclass
-class LoopStep:
-    """`test` steps leave a byte in `predicate`; with count >= 0 the loop is counted instead."""
-
-    test: list
-    body: list
-    predicate: object
-    counter: object
-    count: int
-    reads: set[int]
-    writes: set[int]
-    cost: float
-
-
-@dataclass
-class BranchStep:
-    """Runs branches[clamp(index)]."""
-
-    index: tuple
-    branches: list
-    reads: set[int]
-    writes: set[int]
-    cost: float
 
 
 def _nested(partition, body, input_views, captured_views, beside=False):
@@ -98,7 +70,8 @@ def _call_loop(partition, node, item: Item) -> None:
         return
     counter = partition.new_buffer("i32", 1) if count >= 0 else None
     counted = [whole(counter, ())] if counter is not None else []
-    beside = count >= LEAST_TURNS and not body.graph.users_of(body.graph.inputs[0])
+    many = count < 0 or count >= LEAST_TURNS
+    beside = many and not (counted and body.graph.users_of(body.graph.inputs[0]))
     inner = _nested(partition, body, [*counted, *consts, *state], own, beside)
     changing = [v.buffer.id for v in [*counted, *state]]
     before, steps = split_invariant(
@@ -112,8 +85,9 @@ def _call_loop(partition, node, item: Item) -> None:
         tested = _nested(partition, test, [*consts, *state], tests)
         predicate = tested.output_buffers[0]
         test_steps = _steps(order_items(tested.items))
+        steps = alternate_while(partition.aliases, steps, state, test_steps, predicate) or steps
     for turn, number in _turns(partition.aliases, steps, state, counter, count):
-        reads, writes = _touched(test_steps + turn)
+        reads, writes = touched(test_steps + turn)
         writes |= set(changing)
         cost = (sum(s.cost for s in turn) + SMALL_LOOP_NS) * (number if number >= 0 else 1000)
         item.add(
@@ -158,7 +132,7 @@ def _add_register_loop(partition, item, small, flag, count) -> None:
         return
     inner = Item([])
     partition.add_kernel(*small, inner, LOOP_TURN_NS * 1000)
-    reads, writes = _touched(inner.steps)
+    reads, writes = touched(inner.steps)
     cost = LOOP_TURN_NS * 1000
     item.add(LoopStep(inner.steps, [], flag, None, -1, reads - writes, writes, cost))
 
@@ -182,16 +156,6 @@ def _is_copy(step, source, target) -> bool:
     return is_whole_copy(step) and step.source[0] is source and step.target[0] is target
 
 
-def _touched(steps):
-    reads: set[int] = set()
-    writes: set[int] = set()
-    for step in steps:
-        r, w = step_buffers(step)
-        reads |= r
-        writes |= w
-    return reads, writes
-
-
 def _call_branch(partition, node, item: Item) -> None:
     bodies = node.attrs[2]
     index = stored_view(partition, node.args[0])
@@ -204,16 +168,16 @@ def _call_branch(partition, node, item: Item) -> None:
         own, rest = rest[: len(body.captured)], rest[len(body.captured) :]
         inner = _nested(partition, body, operands, own)
         steps = merge_copies(partition.aliases, _steps(order_items(inner.items)), [])
-        filled = _touched(steps)[1]
+        filled = touched(steps)[1]
         for new, view in zip(inner.output_buffers, results, strict=True):
             _deliver(partition, steps, filled, new, view)
         branches.append(steps)
-    reads, writes = _touched([s for steps in branches for s in steps])
-    writes |= {v.buffer.id for v in results}
-    reads.add(index.buffer.id)
-    cost = max([sum(s.cost for s in steps) for steps in branches], default=0.0)
     place = (index.buffer, index.offset * nbytes_of(index.buffer.code))
-    item.add(BranchStep(place, branches, reads - writes, writes, cost + SMALL_LOOP_NS))
+    step = choose_branch(place, branches)
+    step.writes |= {v.buffer.id for v in results}
+    step.reads -= step.writes
+    step.cost += SMALL_LOOP_NS
+    item.add(step)
 
 
 def _deliver(partition, steps, filled, new, view: View) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .buffers import CopyStep, KernelStep
+from .buffers import CopyStep, KernelStep, step_buffers
 
 ALIGNMENT = 64
 LENT_BYTES = 1 << 18  # smaller outputs are not worth the search
@@ -82,19 +82,6 @@ def _lifetimes(items):
             for b in writes:
                 writers.setdefault(b, []).append(number)
     return last_read, writers
-
-
-def step_buffers(step):
-    """(buffers read, buffers written) of a step."""
-    if isinstance(step, CopyStep):
-        return {step.source[0].id}, {step.target[0].id}
-    if hasattr(step, "reads"):
-        return set(step.reads), set(step.writes)
-    if isinstance(step, KernelStep):
-        everything = {b.id for b in step.buffers}
-    else:
-        everything = {b.id for b, _ in step.refs}
-    return everything - step.writes, set(step.writes)
 
 
 def _read_beside(item, copy) -> bool:

@@ -12,7 +12,7 @@ from jitney import _native, pipeline
 from jitney._native import Array, tree_leaves
 from jitney.api.jit import jit
 from jitney.base import source
-from jitney.fuse import loops
+from jitney.fuse.buffers import BranchStep, LoopStep
 from jitney.tools.measure import Spread, measure, nbytes, seconds, spread_of
 
 STAGES = ("jaxpr", "graph", "kernels", "llvm", "asm")
@@ -159,7 +159,7 @@ def step_seconds(compiled, args, kwargs, rounds) -> list[float]:
     whole program is usually what that call left there."""
     executable = compiled.runtime_executable()
     steps = getattr(executable, "steps", ())
-    nested = any(isinstance(s, (loops.LoopStep, loops.BranchStep)) for s in steps)
+    nested = any(isinstance(s, (LoopStep, BranchStep)) for s in steps)
     if nested or not 1 < len(steps) <= 60 or executable.plan.donated:
         return []
     leaves = tree_leaves((args, kwargs))
