@@ -4,10 +4,15 @@
 // non-zero count and leaves by lowering it, and the caller closes it by swapping 1 for 0. So a helper that comes late
 // finds the region closed (or the next one open, which it may join as well) and nobody waits for it; and the fields
 // of a region are only written while it is closed.
+//
+// Each thread has a share of the pieces that lie side by side, the same one in every region of the same extent: what it
+// wrote in one region is in its own cache when the next one reads it. It takes its share from the front, then those of
+// others from the back.
 #include "pool.h"
 
 #include <atomic>
 #include <cstdlib>
+#include <memory>
 #include <new>
 #include <vector>
 
@@ -173,9 +178,31 @@ int default_threads() {
 
 // ---- the pool
 
+// The pieces [first, last) that are left of one thread's share.
+struct alignas(64) Share {
+  std::atomic<uint64_t> left{0};  // first in the high half, last in the low one
+
+  void set(uint32_t first, uint32_t last) {
+    left.store(static_cast<uint64_t>(first) << 32 | last, std::memory_order_relaxed);
+  }
+
+  // The number of the piece taken, or -1.
+  int64_t take(bool front) {
+    uint64_t range = left.load(std::memory_order_relaxed);
+    for (;;) {
+      uint32_t first = static_cast<uint32_t>(range >> 32), last = static_cast<uint32_t>(range);
+      if (first >= last) return -1;
+      uint64_t rest = front ? range + (1ULL << 32) : range - 1;
+      if (left.compare_exchange_weak(range, rest, std::memory_order_relaxed)) return front ? first : last - 1;
+    }
+  }
+};
+
+constexpr int64_t kMostPieces = 1LL << 31;  // of a region: those of more are several regions
+
 class Pool {
  public:
-  explicit Pool(int helpers) {
+  explicit Pool(int helpers) : shares_(new Share[helpers + 1]) {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);  // signals stay with the threads of the program
@@ -194,33 +221,46 @@ class Pool {
     for (pthread_t t : threads_) pthread_join(t, nullptr);
   }
 
-  void run(int64_t extent, int64_t grain, int64_t pieces, PoolFn fn, void* ctx) {
-    fn_ = fn, ctx_ = ctx, extent_ = extent, grain_ = grain, pieces_ = pieces;
-    next_.store(0, std::memory_order_relaxed);
+  void run(int64_t extent, int64_t grain, PoolFn fn, void* ctx) {
+    const int64_t pieces = (extent - 1) / grain + 1;
+    for (int64_t first = 0; first < pieces; first += kMostPieces)
+      run_region(extent, grain, first, pieces - first < kMostPieces ? pieces - first : kMostPieces, fn, ctx);
+  }
+
+ private:
+  void run_region(int64_t extent, int64_t grain, int64_t first, int64_t pieces, PoolFn fn, void* ctx) {
+    fn_ = fn, ctx_ = ctx, extent_ = extent, grain_ = grain, first_ = first;
+    const int64_t threads = static_cast<int64_t>(threads_.size()) + 1;
+    shares_in_use_ = static_cast<int>(pieces < threads ? pieces : threads);
+    for (int64_t t = 0; t < shares_in_use_; ++t)
+      shares_[t].set(static_cast<uint32_t>(pieces * t / shares_in_use_),
+                     static_cast<uint32_t>(pieces * (t + 1) / shares_in_use_));
     active_.store(1, std::memory_order_release);
     epoch_.fetch_add(1, std::memory_order_seq_cst);
     if (parked_.load(std::memory_order_seq_cst) > 0)
       wake(&epoch_, pieces - 1 < kMaxThreads ? static_cast<int>(pieces - 1) : kMaxThreads);
-    take_pieces();
+    take_pieces(0);
     close();
   }
 
- private:
   static void* thread_main(void* self) {
 #if defined(__linux__)
     pthread_setname_np(pthread_self(), "jitney");
 #endif
     inside_region = true;  // whatever a helper runs is nested
-    static_cast<Pool*>(self)->help();
+    Pool* pool = static_cast<Pool*>(self);
+    pool->help(1 + pool->arrived_.fetch_add(1));
     return nullptr;
   }
 
-  void take_pieces() {
-    for (;;) {
-      int64_t k = next_.fetch_add(1, std::memory_order_relaxed);
-      if (k >= pieces_) return;
-      int64_t lo = k * grain_;
-      fn_(ctx_, lo, k + 1 == pieces_ ? extent_ : lo + grain_);
+  void take_pieces(int own) {
+    const int shares = shares_in_use_;
+    if (own >= shares) own %= shares;
+    for (int k = 0, share = own; k < shares; ++k, share = share + 1 == shares ? 0 : share + 1) {
+      for (int64_t piece; (piece = shares_[share].take(k == 0)) >= 0;) {
+        const int64_t lo = (first_ + piece) * grain_;
+        fn_(ctx_, lo, extent_ - lo > grain_ ? lo + grain_ : extent_);
+      }
     }
   }
 
@@ -252,13 +292,13 @@ class Pool {
     }
   }
 
-  void help() {
+  void help(int own) {
     uint32_t seen = 0;
     for (;;) {
       seen = wait_for_region(seen);
       if (stop_.load()) return;
       if (!join()) continue;
-      take_pieces();
+      take_pieces(own);
       leave();
     }
   }
@@ -280,12 +320,14 @@ class Pool {
 
   alignas(64) std::atomic<uint32_t> epoch_{0};
   std::atomic<int> parked_{0};
-  alignas(64) std::atomic<int64_t> next_{0};
   alignas(64) std::atomic<uint32_t> active_{0};
   std::atomic<bool> closing_{false};
   alignas(64) PoolFn fn_ = nullptr;
   void* ctx_ = nullptr;
-  int64_t extent_ = 0, grain_ = 0, pieces_ = 0;
+  int64_t extent_ = 0, grain_ = 0, first_ = 0;
+  int shares_in_use_ = 1;
+  std::unique_ptr<Share[]> shares_;
+  std::atomic<int> arrived_{0};  // helpers that have a number
   std::atomic<bool> stop_{false};
   std::vector<pthread_t> threads_;
 };
@@ -349,7 +391,7 @@ void pool_parallel_for(int64_t extent, int64_t grain, PoolFn fn, void* ctx) {
   if (threads == 1 || inside_region || !try_lock()) return run_serially(extent, grain, fn, ctx);
   inside_region = true;
   regions.fetch_add(1, std::memory_order_relaxed);
-  ready_pool(threads)->run(extent, grain, (extent - 1) / grain + 1, fn, ctx);
+  ready_pool(threads)->run(extent, grain, fn, ctx);
   inside_region = false;
   unlock();
 }

@@ -2,7 +2,8 @@
 //
 // In:  an extent, a grain and a function. Out: every index of [0, extent) has been passed to the function once.
 // Invariant: the pieces are [k*grain, min((k+1)*grain, extent)), whatever the number of threads, so a function
-// whose result depends only on its piece gives bitwise equal results for any pool size.
+// whose result depends only on its piece gives bitwise equal results for any pool size. In which order they come is not
+// said: a piece must not wait for another one.
 #pragma once
 #include <cstdint>
 

@@ -58,12 +58,13 @@ static void combine(A* before, const A* total, int64_t width) {
 }
 
 // ---- chunks, by one thread or by several: whoever comes to a chunk while what comes before it is not yet known forms
-// its total meanwhile (the scan then reads it from the second cache). Chunks are taken in order, so a thread waits for
-// threads that are at work; one thread alone never waits, and reads everything once.
+// its total meanwhile (the scan then reads it from the second cache). Chunks are taken in order, whichever piece the pool
+// hands out, so a thread waits for threads that are at work; one thread alone never waits, and reads everything once.
 
 template <class Code>
 struct Chain {
   Slab<Code> slab;
+  std::atomic<int64_t> taken{0};  // chunks that somebody has begun
   std::atomic<int64_t> known{0};  // the chunk that `next` comes before
   alignas(64) typename Code::Computed next[kStrip<typename Code::Computed>];
   explicit Chain(const Slab<Code>& s) : slab(s) {}  // the row is filled as far as it is used
@@ -94,7 +95,9 @@ static void scan_link(Chain<Code>* chain, int64_t c) {
 
 template <class Code, class Op, bool kReverse>
 static void scan_links(void* context, int64_t lo, int64_t hi) {
-  for (int64_t c = lo; c < hi; ++c) scan_link<Code, Op, kReverse>(static_cast<Chain<Code>*>(context), c);
+  auto* chain = static_cast<Chain<Code>*>(context);
+  for (int64_t k = lo; k < hi; ++k)
+    scan_link<Code, Op, kReverse>(chain, chain->taken.fetch_add(1, std::memory_order_relaxed));
 }
 
 // ---- the pieces of [outer, n, inner]: extent = outer * blocks, where blocks of `block` columns make up inner
