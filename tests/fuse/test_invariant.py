@@ -12,8 +12,9 @@ N, EDGES = 300, 1500
 
 
 @pytest.fixture
-def moved(monkeypatch):
-    """The numbers of kernels that left loops, in the order of planning."""
+def moved(monkeypatch, tmp_path):
+    """The numbers of kernels that left loops, in the order of planning; no plan is on disk."""
+    monkeypatch.setenv("JITNEY_CACHE_DIR", str(tmp_path))
     found = []
 
     def counting(aliases, steps, changing):
@@ -119,3 +120,45 @@ def test_a_state_that_becomes_a_constant(moved):
         a, b, total = np.sort(y), a, total + a + b
     for got, want in zip(jitney.jit(run)(x, y), (a, b, total), strict=True):
         np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("turns", [0, 1, 6])
+def test_costly_values_leave_the_kernels_they_are_read_in(moved, turns):
+    def run(x, table, index):
+        def turn(i, a):
+            return 0.5 * jnp.roll(a, 1) + jnp.exp(x) * i + table[index] + x
+
+        return lax.fori_loop(0, turns, turn, x)
+
+    rng = np.random.default_rng(8)
+    x, table = rng.normal(size=(2, EDGES)).astype(np.float32)
+    index = rng.integers(-EDGES, EDGES, EDGES).astype(np.int32)
+    want = x
+    for i in range(turns):
+        want = np.float32(0.5) * np.roll(want, 1) + np.exp(x) * np.float32(i) + table[index] + x
+    np.testing.assert_allclose(jitney.jit(run)(x, table, index), want, rtol=1e-5, atol=1e-5)
+    assert turns < 2 or moved == [2]  # exponentials, and elements gathered
+
+
+def test_products_and_sorts_leave_the_loop(moved):
+    def run(a, b):
+        return lax.fori_loop(0, 5, lambda _, x: x * 0.5 + a @ b + jnp.sort(b, 0), a)
+
+    a, b = np.random.default_rng(9).normal(size=(2, 40, 40)).astype(np.float32)
+    want = a
+    for _ in range(5):
+        want = want * 0.5 + a @ b + np.sort(b, 0)
+    np.testing.assert_allclose(jitney.jit(run)(a, b), want, rtol=1e-4, atol=1e-5)
+    assert moved[0] >= 2
+
+
+def test_values_larger_than_what_they_are_made_of_stay(moved):
+    """A table of 1024 x 1024 exponentials of sums would be 4 MB read in each turn."""
+    def run(x, a):
+        return lax.fori_loop(0, 3, lambda _, a: a * jnp.exp(x[:, None] + x[None, :]), a)
+
+    x = np.linspace(-0.1, 0.1, 1024, dtype=np.float32)
+    a = np.ones((1024, 1024), np.float32)
+    want = a * np.exp(x[:, None] + x[None, :]) ** 3
+    np.testing.assert_allclose(jitney.jit(run)(x, a), want, rtol=1e-5)
+    assert moved == [0]

@@ -10,7 +10,7 @@ from .alternate import LEAST_TURNS, alternate, alternate_while
 from .buffers import CopyStep, Item, LoopStep, View, choose_branch, touched, whole
 from .choose_stored import heaviest, stored_operands
 from .in_place import is_whole_copy, merge_copies, readers_first, root_of, update_in_place
-from .invariant import split_invariant
+from .invariant import costly_invariants, split_invariant
 from .lane_loop import build_lane_loop
 from .order_items import is_circular, order_items
 from .partition import Partition
@@ -22,9 +22,13 @@ SMALL_LOOP_NS = 100.0
 LOOP_TURN_NS = 30.0  # a turn of a loop in registers
 
 
-def _nested(partition, body, input_views, captured_views, beside=False):
-    """A partition of a body whose inputs live in the given views of the outer buffers."""
+def _nested(partition, body, input_views, captured_views, beside=False, changing=None):
+    """A partition of a body whose inputs live in the given views of the outer buffers.
+
+    `changing`: which of them another turn finds changed, if it is the body of a loop."""
     mark, forced, merge = len(partition.buffers), stored_operands(body.graph), True
+    if changing is not None:
+        forced |= costly_invariants(body.graph, changing)
     rounds = 8
     while rounds:
         del partition.buffers[mark:]
@@ -72,7 +76,9 @@ def _call_loop(partition, node, item: Item) -> None:
     counted = [whole(counter, ())] if counter is not None else []
     many = count < 0 or count >= LEAST_TURNS
     beside = many and not (counted and body.graph.users_of(body.graph.inputs[0]))
-    inner = _nested(partition, body, [*counted, *consts, *state], own, beside)
+    fixed = slice(len(counted), len(counted) + len(consts))
+    moving = [n for n in body.graph.inputs if n not in body.graph.inputs[fixed]]
+    inner = _nested(partition, body, [*counted, *consts, *state], own, beside, moving)
     changing = [v.buffer.id for v in [*counted, *state]]
     before, steps = split_invariant(
         partition.aliases, _turn(partition, inner, state),
