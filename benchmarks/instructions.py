@@ -30,11 +30,13 @@ class Work(NamedTuple):
     divided: float  # quotients and roots
 
 
-def work(assembly: str) -> list[Work]:
-    """The loops of a kernel; none where there is not one kernel of loops."""
+def work(assembly: str, rows: int = 1) -> list[Work]:
+    """The loops of a kernel, each of which does so many rows at a time; none where there is not one
+    kernel of loops."""
     if len(re.findall(r"^# ", assembly, re.MULTILINE)) != 1:
         return []
-    return [found for body in loops(assembly) if (found := of_loop(body)) is not None]
+    found = [of_loop(body) for body in loops(assembly)]
+    return [Work(*(number / rows for number in work)) for work in found if work is not None]
 
 
 def loops(assembly: str) -> list[list[str]]:

@@ -81,7 +81,8 @@ def counted(name: str, fun: Callable, *arguments) -> Task:
     """A task of one kernel whose instructions are counted, an element of the first argument."""
     made = task(name, fun, *arguments)
     assembly = jax.explain(fun, *arguments, rounds=1).as_text("asm")
-    for work in instructions.work(assembly):
+    kernels = jax.jit(fun).lower(*arguments).compile().as_text()
+    for work in instructions.work(assembly, 2 if " pairs" in kernels else 1):
         made.loops.append(instructions.Work(*(arguments[0].size * number for number in work)))
     return made
 

@@ -85,6 +85,7 @@ k:
 
 def test_arithmetic_is_that_of_the_main_loop():
     assert instructions.work(LOOP) == [instructions.Work((16 + 8) / 16, 1, 0)]
+    assert instructions.work(LOOP, 2) == [instructions.Work((16 + 8) / 32, 0.5, 0)]
     assert instructions.work(LOOP + "# another kernel\n") == []
     assert instructions.work("# kernel\nk:\n\tret\n") == []
 

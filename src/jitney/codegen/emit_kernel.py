@@ -221,7 +221,8 @@ class KernelEmitter(Accesses):
         """Runs `body(carried) -> carried` along a vector loop; see [Note: tails]."""
         e, lanes = self.e, self.lanes
         copies = self._copies()
-        masked_only = self.kernel.small or (copies == 1 and not self.kernel.stream)
+        whole = self.kernel.stream or self.kernel.pairs
+        masked_only = self.kernel.small or (copies == 1 and not whole)
         if not masked_only:
             limit, span = e.fresh(), lanes * copies
             e.emit_raw(f"  {limit} = sub i64 {high}, {span - 1}")

@@ -11,7 +11,7 @@ row). With a `tile` along u, the last two row loops (u, v) run in squares in whi
 contiguous along u are transposed in registers. `borders` are conditions that are constants in the
 middle of the row loops. With `sweep` the stage of a kernel that reduces columns takes that many
 rows at a time, of all columns (codegen/sweep.py). With `jumps` the runs read that many rows later
-are asked for. `copies` vectors of rows keep their saved values side by side. `small`: 1 for
+are asked for. With `pairs` each row is two (pair_rows.py). `copies` vectors of rows keep their saved values side by side. `small`: 1 for
 short vector loops (masked throughout), 2 for kernels so small that compiling quickly matters more
 than speed. Expressions are interned; a loop variable is an int, unique in the kernel.
 
@@ -155,6 +155,7 @@ class Kernel:
     sweep: int = 0
     near: dict = field(default_factory=dict)  # see near_loads.py
     jumps: int = 0
+    pairs: bool = False
 
 
 SHORT_STRIDE = 4  # up to here vectors are read whole and their elements picked
@@ -289,6 +290,8 @@ def number_slots(kernel: Kernel, used: list[Expr]) -> SlottedKernel:
         flags += f" tile {loop_names[variable]} {lanes} {side}{' ahead' if ahead else ''}"
     if kernel.jumps:
         flags += f" jumps {kernel.jumps}"
+    if kernel.pairs:
+        flags += " pairs"
     if kernel.sweep:
         flags += f" sweep {kernel.sweep}"
     lines.append(f"rows {rows} lane {kernel.lane}{flags}")

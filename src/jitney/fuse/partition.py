@@ -31,6 +31,7 @@ from .contract import contract_products
 from .kernel import Store, live_expressions, number_slots
 from .layout import product_strides
 from .order_items import is_circular
+from .pair_rows import pair_rows
 from .reuse_kernel import Recorder, describe, remember, reuse
 from .schedule import schedule_kernel
 from .split_reductions import SPLIT_SIZE
@@ -394,6 +395,7 @@ class Partition:
     def _step_of(self, kernel, builder) -> KernelStep:
         used = contract_products(kernel, live_expressions(kernel))
         cost = schedule_kernel(kernel, used, self.target, repeated=self.is_nested)
+        used = pair_rows(kernel, used)
         slotted = number_slots(kernel, used)
         buffers = [self.buffers[i] for i in builder.buffer_ids]
         writes = {
