@@ -41,6 +41,9 @@ def evaluate(e, op, code, arg_codes, args):
     if op in _OWN_BITS and kind_of(first) == "f":
         return vector_math.evaluate(e, op, *args)
     if first in ("f16", "bf16"):
+        result = short_floats.by_bits(e, op, args)
+        if result is not None:
+            return result
         wide = [widen(e, a, c) for a, c in zip(args, arg_codes, strict=True)]
         result = evaluate(e, op, "f32" if code == first else code, ("f32",) * len(args), wide)
         if code == first == "bf16" and op in _EXACT:

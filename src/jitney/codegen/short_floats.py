@@ -1,12 +1,72 @@
 """Conversions between float and the 16-bit floats, in integers, for every instruction set.
 
 In: an emitter and a `Value`. Out: the converted `Value`, rounded once, denormals kept, and never by
-a call to the C library (LLVM would make one, or flush denormals, on some targets).
+a call to the C library (LLVM would make one, or flush denormals, on some targets). `by_bits` does
+what needs no conversion at all.
 """
+
+import re
+
+_SIGN, _SIZE = 0x8000, 0x7FFF
+_INFINITY = {"half": 0x7C00, "bfloat": 0x7F80}
+_NUMBER = re.compile(r"(?:splat \(\w+ )?(0xH)?(-?[0-9A-F]+)\)?")
 
 
 def _integer(e, a, number):
     return e.constant(a.type, number, a.lanes)
+
+
+def by_bits(e, op, args):
+    """neg, abs, max and min on the bits of 16-bit floats; None for anything else."""
+    if op in ("neg", "abs"):
+        bits = e.bits(args[0])
+        change = e.xor if op == "neg" else e.and_
+        number = _integer(e, bits, _SIGN if op == "neg" else _SIZE)
+        return e.bitcast(args[0].type, change(bits, number))
+    if op not in ("max", "min"):
+        return None
+    a, b = args if args[1].is_constant else args[::-1]
+    limit = _constant_bits(b)
+    if limit is None or limit > _INFINITY[a.type]:  # a sign, or a NaN
+        return _extreme(e, op, *args)
+    return _extreme_with_size(e, op, a, limit)
+
+
+def _extreme_with_size(e, op, a, limit):
+    """max or min with a constant that is not negative (relu): numbers without a sign are in the
+    order of their bits, and those with one come before, as signed integers; a NaN is above or below
+    all of them."""
+    bits, infinity = e.bits(a), _INFINITY[a.type]
+    bound = _integer(e, bits, limit)
+    if op == "max":
+        best = e.select(e.icmp("sgt", bits, bound), bits, bound)
+        lost = e.icmp("ugt", bits, _integer(e, bits, infinity | _SIGN))
+    else:
+        best = e.select(e.icmp("slt", bits, bound), bits, bound)
+        lost = e.icmp("sgt", bits, _integer(e, bits, infinity))
+    return e.bitcast(a.type, e.select(lost, bits, best))
+
+
+def _extreme(e, op, a, b):
+    """max or min of any two: integers in the order of the numbers decide, -0 before 0."""
+    x, y = e.bits(a), e.bits(b)
+    first = e.icmp("sgt" if op == "max" else "slt", _ordered(e, x), _ordered(e, y))
+    best = e.select(first, x, y)
+    for bits in (y, x):
+        size = e.and_(bits, _integer(e, bits, _SIZE))
+        best = e.select(e.icmp("ugt", size, _integer(e, bits, _INFINITY[a.type])), bits, best)
+    return e.bitcast(a.type, best)
+
+
+def _ordered(e, bits):
+    below = e.ashr(bits, _integer(e, bits, 15))
+    return e.xor(bits, e.and_(below, _integer(e, bits, _SIZE)))
+
+
+def _constant_bits(value) -> int | None:
+    """The bits of a constant that is the same in all lanes."""
+    found = _NUMBER.fullmatch(value.names[0]) if value.is_constant else None
+    return int(found[2], 16 if found[1] else 10) & 0xFFFF if found else None
 
 
 def bfloat_to_float(e, a):
