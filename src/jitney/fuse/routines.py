@@ -45,11 +45,25 @@ def store_parts(partition, node, view, item, others=()):
     if all(_side_by_side(partition, root) for root, _ in roots):
         partition.emit_kernel(parts, item)
         return
-    for group in partition.alike(parts):
+    again, parts = _read_again(partition, parts)
+    for group in [*again, *partition.alike(parts)]:
         if len(group) > 1:
             partition.emit_kernel(group, item)
         else:
             partition.emit_into(*group[0], item)
+
+
+def _read_again(partition, parts):
+    """(groups of parts that are one stored array, which is read once for all of them; the rest)."""
+    groups: dict = {}
+    for node, view in parts:
+        groups.setdefault(node.id, []).append((node, view))
+    again = [
+        g for g in groups.values()
+        if len(g) > 1 and g[0][0].size and partition.view_of(g[0][0]) is not None
+    ]  # fmt: skip
+    taken = {g[0][0].id for g in again}
+    return again, [(node, view) for node, view in parts if node.id not in taken]
 
 
 def _parts(node, view):

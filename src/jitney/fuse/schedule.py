@@ -191,30 +191,42 @@ def _smallness(kernel, elements, repeated) -> int:
 
 
 def _streams(kernel: Kernel, used: list[Expr]) -> Stream:
-    """Whether rows go past the caches: much is written, to a large result, along its rows."""
-    if kernel.lane != "row" or kernel.stages or len(kernel.stores) != 1 or kernel.small:
+    """Whether rows go past the caches: much is written, to large results, along their rows."""
+    if kernel.lane != "row" or kernel.stages or not kernel.stores or kernel.small:
         return Stream.NONE
-    store, row = kernel.stores[0], kernel.rows[-1]
+    extents = {lo.variable: lo.extent for lo in kernel.rows}
+    found = [_streamed_store(kernel, store, extents) for store in kernel.stores]
+    results = {store.buffer: 0 for store in kernel.stores}
+    for store, (size, _) in zip(kernel.stores, found, strict=True):
+        results[store.buffer] = max(results[store.buffer], size)
+    result = sum(results.values())
+    if not all(size for size, _ in found) or result < STREAM_BYTES and (
+        4 * result < STREAM_TOTAL or result + _bytes_read(kernel, used, extents) < STREAM_TOTAL
+    ):
+        return Stream.NONE
+    if not (kernel.borders or kernel.near) and all(in_lines for _, in_lines in found):
+        return Stream.LINES
+    in_parts = kernel.rows[-1].extent >= LEAST_ROW and len(kernel.stores) == 1
+    return Stream.PARTS if in_parts else Stream.NONE
+
+
+def _streamed_store(kernel: Kernel, store, extents) -> tuple[int, bool]:
+    """(bytes of the result it fills, 0 where it should not go past the caches, whether its rows
+    begin where lines do)."""
     code, mode = kernel.buffers[store.buffer]
     start, terms = store.position
     rest = dict(terms)
     if mode != "out" or store.mask is not None or code not in _STREAMED or (
-        rest.pop(row.variable, 0) != 1 or any(atom < 0 or c < 0 for atom, c in rest.items())
+        rest.pop(kernel.rows[-1].variable, 0) != 1
+        or any(atom < 0 or c < 0 for atom, c in rest.items())
     ):
-        return Stream.NONE
-    size, extents = nbytes_of(code), {lo.variable: lo.extent for lo in kernel.rows}
-    result = (start + _span(store.position, extents)) * size
-    if result < STREAM_BYTES and (
-        4 * result < STREAM_TOTAL or result + _bytes_read(kernel, used, extents) < STREAM_TOTAL
-    ):
-        return Stream.NONE
+        return 0, False
+    size = nbytes_of(code)
     if math.prod(extents.values()) * size < LEAST_STREAMED:
-        return Stream.NONE
+        return 0, False
     line = LINE_BYTES // size
-    in_parts = kernel.borders or kernel.near
-    if not in_parts and all(number % line == 0 for number in [start, *rest.values()]):
-        return Stream.LINES
-    return Stream.PARTS if row.extent >= LEAST_ROW else Stream.NONE
+    in_lines = all(number % line == 0 for number in [start, *rest.values()])
+    return (start + _span(store.position, extents)) * size, in_lines
 
 
 def _jumps(kernel: Kernel, used: list[Expr]) -> int:
