@@ -242,7 +242,7 @@ def _native_simple(table, step, codes):
     if isinstance(step, KernelStep):
         kernel, code = step.slotted.kernel, codes[id(step)]
         lanes = lanes_of(kernel, step.used, host_target())
-        extra, extent, grain = cut_pieces(kernel, step.cost, lanes)
+        extra, extent, grain = cut_pieces(kernel, 0.0 if step.alone else step.cost, lanes)
         values = [*step.slotted.values, *extra]
         made = (KERNEL, code.address, slots, pack(values), extent, grain, code)
         return made, KernelReport(kernel_name(step), "kernel", step, code)

@@ -63,7 +63,8 @@ def whole(buffer: Buffer, shape) -> View:
 
 @dataclass
 class KernelStep:
-    """Run a fused kernel over its rows. `buffers[i]` is the kernel's buffer i."""
+    """Run a fused kernel over its rows. `buffers[i]` is the kernel's buffer i. `alone`: by one
+    thread (localize.py)."""
 
     slotted: Any
     used: list
@@ -71,6 +72,7 @@ class KernelStep:
     writes: set[int]
     cost: float
     name: str = ""
+    alone: bool = False
 
 
 @dataclass

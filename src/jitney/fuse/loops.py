@@ -12,6 +12,7 @@ from .choose_stored import heaviest, stored_operands
 from .in_place import is_whole_copy, merge_copies, readers_first, root_of, update_in_place
 from .invariant import costly_invariants, split_invariant
 from .lane_loop import build_lane_loop
+from .localize import localize
 from .order_items import is_circular, order_items
 from .partition import Partition
 from .register_loop import build_register_loop
@@ -86,6 +87,7 @@ def _call_loop(partition, node, item: Item) -> None:
     )  # fmt: skip
     for step in before:
         item.add(step)
+    steps = localize(partition.aliases, steps)
     predicate, test_steps = None, []
     if test is not None:
         tested = _nested(partition, test, [*consts, *state], tests)
