@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import jitney
-import jitney.numpy as jnp
 from jitney import _native, lax
 
 

@@ -1,4 +1,4 @@
-"""Kernels of several stages that take two rows at a time: the same answer, for any number of rows."""
+"""Kernels of several stages that take two rows at a time: one answer, for any number of rows."""
 
 import numpy as np
 import pytest

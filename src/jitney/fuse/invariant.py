@@ -25,7 +25,9 @@ VIEWS = ("broadcast", "reshape", "transpose", "slice", "reverse", "convert")
 def costly_invariants(graph, changing) -> frozenset:
     """Nodes worth storing before the loop: they depend on none of the inputs `changing`, something
     that does reads them, and an element costs at least as much as a heavy value of a kernel."""
-    moving, cost, sources, found = {n.id for n in changing}, {}, {}, set()
+    moving, found = {n.id for n in changing}, set()
+    cost: dict[int, int] = {}
+    sources: dict[int, int] = {}  # bytes of the largest source
     for node in graph.nodes():
         if node.id in moving or any(a.id in moving for a in node.args):
             moving.add(node.id)

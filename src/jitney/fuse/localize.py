@@ -36,7 +36,8 @@ def _gone_through_alone(step) -> list:
         buffers, elements = step.buffers, _elements(step.slotted.kernel)
     else:
         return []
-    return [b for b in buffers if LEAST_BYTES <= b.nbytes <= LOCAL_BYTES and elements >= b.size // 2]
+    fits = [b for b in buffers if LEAST_BYTES <= b.nbytes <= LOCAL_BYTES]
+    return [b for b in fits if elements >= b.size // 2]
 
 
 def _elements(kernel) -> int:
@@ -48,6 +49,5 @@ def _marked(aliases, step, local: set[int]):
     if not isinstance(step, KernelStep) or not PARALLEL_NS <= step.cost <= MOST_NS:
         return step
     touched = {root_of(aliases, b.id) for b in step.buffers}
-    if not touched & local or sum({b.id: b.nbytes for b in step.buffers}.values()) > 2 * LOCAL_BYTES:
-        return step
-    return replace(step, alone=True)
+    nbytes = sum({b.id: b.nbytes for b in step.buffers}.values())
+    return replace(step, alone=True) if touched & local and nbytes <= 2 * LOCAL_BYTES else step

@@ -312,7 +312,7 @@ def scatter_pieces(kind, code, updates, size) -> int:
     """Into how many lists the updates of a scatter are cut, each with results of its own.
 
     Decided by sizes alone, so that the order of every sum is the same for any number of threads. A
-    list costs one more array of `size` to fill and to combine: at most half of the updates it takes.
+    list costs one more array of `size` to fill and to combine: at most half of the updates it has.
     """
     if kind not in IN_PIECES or code in ("f16", "bf16", "b1") or updates < SCATTER_IN_PIECES:
         return 1
