@@ -13,7 +13,8 @@ middle of the row loops. With `sweep` the stage of a kernel that reduces columns
 rows at a time, of all columns (codegen/sweep.py). With `jumps` the runs read that many rows later
 are asked for. With `pairs` each row is two (pair_rows.py). `copies` vectors of rows keep their
 saved values side by side. `small`: 1 for short vector loops (masked throughout), 2 for kernels so
-small that compiling quickly matters more than speed. Expressions are interned; a loop variable is an int, unique in the kernel.
+small that compiling quickly matters more than speed. Expressions are interned; a loop variable is
+an int, unique in the kernel.
 
 Sizes are not part of a kernel's meaning: `number_slots` replaces every extent, stride and offset
 (other than 0 and ±1) by a parameter slot, so that the text is the same for all sizes. That text,
