@@ -109,3 +109,14 @@ def test_kernels_of_one_name_are_all_shown():
     explained = jax.explain(lambda x: x.sum(0), jnp.zeros((3000, 1000)), rounds=1)
     assert explained.as_text("llvm").count("define void @k(") == 2
     assert explained.as_text("asm").count("# fused_sum_f32") == 2
+
+
+def test_lanes_lie_where_most_elements_do():
+    """A factor for each row does not turn the sums of columns into sums of strided ones."""
+    table, factor = numbers((300, 16), "float32"), numbers((300,), "float32", 1)
+    weighted = lambda table, factor: (table * factor[:, None]).sum(0)
+    assert "lane row" in kernels(weighted, table, factor)
+    np.testing.assert_allclose(
+        jax.jit(weighted)(table, factor), (table * factor[:, None]).sum(0), rtol=1e-5
+    )
+    assert "lane stage" in kernels(lambda t, f: (t * f).sum(1), table.T.copy(), factor)

@@ -39,7 +39,7 @@ def schedule_kernel(
     kernel: Kernel, used: list[Expr], target: CpuTarget, repeated: bool = False
 ) -> float:
     """See the module's text. `repeated`: it runs in a loop, so its speed matters at any size."""
-    chunk_rows = {lo.chunk_row for s in kernel.stages for lo in s.loops}
+    chunk_rows = {lo.chunk_row for lo in _stage_loops(kernel)}
     kernel.rows = _merge_loops(kernel, used, kernel.rows, chunk_rows)
     for stage in kernel.stages:
         if not any(lo.chunk_row is not None for lo in stage.loops):
@@ -140,7 +140,7 @@ def _drop_variable(kernel, used, variable) -> None:
 # ---------------------------------------------------------------------- choices
 def _narrow_positions(kernel: Kernel, lanes: int) -> None:
     """Positions of argmax and argmin in as many bits as the values have: half the registers."""
-    extents = {lo.variable: lo.extent for s in kernel.stages for lo in s.loops}
+    extents = {lo.variable: lo.extent for lo in _stage_loops(kernel)}
     extents |= {lo.variable: lo.extent for lo in kernel.rows}
     for r in [r for s in kernel.stages for r in s.reductions]:
         if r.index is None:
@@ -159,19 +159,28 @@ def _choose_lane(kernel: Kernel, used) -> str:
         return "stage"
     row = kernel.rows[-1].variable
     lasts = [s.loops[-1].variable for s in kernel.stages if s.loops]
+    # loads vote with the elements that lie side by side, if lanes of rows would be filled at all
+    counted = kernel.rows[-1].extent >= SHORT_AXIS
+    loops = (kernel.rows[-1], *_stage_loops(kernel)) if counted else ()
+    extents = {lo.variable: lo.extent for lo in loops}
     votes = 0
     for expr in used:
         if expr.op != "load":
             continue
         position = expr.attrs[1]
+        elements = math.prod(n for v, n in extents.items() if af.coefficient_of(position, v))
         if abs(af.coefficient_of(position, row)) == 1:
-            votes += 1
+            votes += elements
         elif any(abs(af.coefficient_of(position, v)) == 1 for v in lasts):
-            votes -= 1
+            votes -= elements
     if votes == 0:
         longest = max(_trip_count(s) for s in kernel.stages)
         return "row" if kernel.rows[-1].extent >= longest else "stage"
     return "row" if votes > 0 else "stage"
+
+
+def _stage_loops(kernel: Kernel) -> list[Loop]:
+    return [lo for stage in kernel.stages for lo in stage.loops]
 
 
 def _longest_last(rows: list[Loop]) -> list[Loop]:
@@ -298,7 +307,7 @@ def _own_cost(expr) -> int:
 def _cost(kernel, used, rows, inner) -> float:
     lanes = 1 if kernel.lane == "none" else 16
     per_row = per_inner = traffic = 0.0
-    stage_variables = {lo.variable for s in kernel.stages for lo in s.loops}
+    stage_variables = {lo.variable for lo in _stage_loops(kernel)}
     for expr in used:
         own = _own_cost(expr) if expr.op != "reduced" else 1
         if expr.variables & stage_variables:
