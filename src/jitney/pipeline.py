@@ -268,7 +268,7 @@ def kernel_name(step) -> str:
     """A readable name: the first operations and the result's type."""
     kernel = step.slotted.kernel
     parts = list(dict.fromkeys(kernel.operations))[:5]
-    kinds = [r.kind for s in kernel.stages for r in s.reductions][:3]
+    kinds = list(dict.fromkeys([r.kind for s in kernel.stages for r in s.reductions]))[:3]
     code = next((c for c, mode in kernel.buffers if mode != "in"), "")
     return "_".join(["fused", *parts, *kinds, code]) or "fused"
 

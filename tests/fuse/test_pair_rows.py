@@ -29,7 +29,8 @@ PROGRAMS = {
     "variance": lambda x: x.var(-1),
     "largest": largest,
 }
-SHAPES = [(64, 100), (66, 64), (65, 100), (130, 1030), (64, 5000), (3, 64, 80), (2, 130)]
+SHAPES = [(2, 3000), (3, 3000), (5, 1025), (64, 100), (66, 64), (65, 100), (130, 1030), (64, 5000)]
+SHAPES += [(3, 64, 80), (3, 5, 80), (2, 130)]
 
 
 def values(shape, dtype=np.float32):
@@ -67,14 +68,21 @@ def test_each_row_is_that_of_a_smaller_program():
             np.testing.assert_allclose(got, want, rtol=2e-5, atol=2e-5, err_msg=name)
 
 
+def test_odd_numbers_of_rows_take_the_same_kernel():
+    texts = [
+        jitney.jit(layer_norm).lower(values((rows, 200))).compile().as_text().partition("sizes")[0]
+        for rows in (64, 65, 66, 131)
+    ]
+    assert len(set(texts)) == 1
+
+
 def is_paired(fun, x) -> bool:
     return " pairs" in jitney.jit(fun).lower(x).compile().as_text()
 
 
 def test_which_kernels_take_two_rows():
-    assert is_paired(jitney.nn.softmax, values((64, 100)))
-    assert not is_paired(jitney.nn.softmax, values((65, 100)))  # one would be left
-    assert not is_paired(jitney.nn.softmax, values((32, 100)))  # too few to share
+    for rows in (2, 3, 64, 65):
+        assert is_paired(jitney.nn.softmax, values((rows, 4000)))
     assert not is_paired(jitney.nn.softmax, values((64, 8000)))  # such rows wait little
     assert not is_paired(lambda x: x.sum(-1), values((64, 100)))  # one stage
 

@@ -13,8 +13,7 @@ import jitney
 import jitney.numpy as jnp
 from jitney import lax, pipeline
 from jitney.core.dce import dce_jaxpr
-from jitney.fuse import loops
-from jitney.fuse.buffers import CopyStep, KernelStep
+from jitney.fuse.buffers import BranchStep, CopyStep, KernelStep, LoopStep
 from jitney.lax.control_flow import common
 
 X = np.arange(1, 7, dtype=np.float32)
@@ -189,9 +188,9 @@ def _largest_step(steps, inside=False):
     """The most bytes copied, or elements computed, by one step of a turn of any loop."""
     most = 0
     for step in steps:
-        if isinstance(step, loops.LoopStep):
+        if isinstance(step, LoopStep):
             most = max(most, _largest_step([*step.test, *step.body], True))
-        elif isinstance(step, loops.BranchStep):
+        elif isinstance(step, BranchStep):
             most = max([most, *[_largest_step(b, inside) for b in step.branches]])
         elif inside and isinstance(step, CopyStep):
             most = max(most, step.nbytes)

@@ -60,11 +60,13 @@ class Accesses:
         stage = self._stage_of_fold
         if self._first_readers.setdefault(number, stage) is stage or not self.kernel.rows:
             return
-        stride = dict(self.slotted.affines[position][1]).get(self.kernel.rows[-1].variable)
+        pair = self.kernel.pairs
+        atom = self.kernel.rows[-1].variable if pair is None else -1 - pair.id
+        stride = dict(self.slotted.affines[position][1]).get(atom)
         if stride is not None and place.step == "1" and not place.vectors:
-            code = self.kernel.buffers[number][0]
+            code, rows = self.kernel.buffers[number][0], 1 if pair is None else 2
             prefetch.prefetch_rows(
-                self.e, code, f"%b{number}", place, operand(stride), self.lanes, rows=1
+                self.e, code, f"%b{number}", place, operand(stride), self.lanes, rows
             )
 
     def _is_strided(self, code, place) -> bool:

@@ -221,7 +221,7 @@ class KernelEmitter(Accesses):
         """Runs `body(carried) -> carried` along a vector loop; see [Note: tails]."""
         e, lanes = self.e, self.lanes
         copies = self._copies()
-        whole = self.kernel.stream or self.kernel.pairs
+        whole = self.kernel.stream or self.kernel.pairs is not None
         masked_only = self.kernel.small or (copies == 1 and not whole)
         if not masked_only:
             limit, span = e.fresh(), lanes * copies

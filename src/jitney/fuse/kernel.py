@@ -156,7 +156,7 @@ class Kernel:
     sweep: int = 0
     near: dict = field(default_factory=dict)  # see near_loads.py
     jumps: int = 0
-    pairs: bool = False
+    pairs: Expr | None = None  # the number of the first of two rows
 
 
 SHORT_STRIDE = 4  # up to here vectors are read whole and their elements picked
@@ -291,7 +291,7 @@ def number_slots(kernel: Kernel, used: list[Expr]) -> SlottedKernel:
         flags += f" tile {loop_names[variable]} {lanes} {side}{' ahead' if ahead else ''}"
     if kernel.jumps:
         flags += f" jumps {kernel.jumps}"
-    if kernel.pairs:
+    if kernel.pairs is not None:
         flags += " pairs"
     if kernel.sweep:
         flags += f" sweep {kernel.sweep}"

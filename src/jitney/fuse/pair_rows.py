@@ -1,19 +1,21 @@
 """Two rows at a time in kernels of several stages: what one row waits for, the other fills.
 
 In: a scheduled kernel whose vectors run along its rows, and its live expressions. Out: the same
-with half as many rows, in each of which every stage does rows 2 r and 2 r + 1. Between two stages
-of one row a sum is folded from lanes to a number, and a logarithm or a quotient of it formed: some
-300 of the 940 cycles that log-sum-exp takes for 1024 elements.
+with half as many rows, in each of which every stage does two rows side by side. Of an odd number
+the last pair begins one row earlier: that row is done twice, and the same is written twice; so the
+kernel is the same for any number. Between two stages of one row a sum is folded from lanes to a
+number, and a logarithm or a quotient of it formed: some 300 of the 940 cycles that log-sum-exp
+takes for 1024 elements.
 Keeps: every value, but for the order of sums, which depends on how many copies of a loop there are.
 """
 
+import math
 from dataclasses import replace
 
-from .affine import Affine, coefficient_of
+from .affine import Affine, coefficient_of, scale, variable
 from .kernel import Expr, Kernel, Loop, Reduction, Store
 
 MOST_ELEMENTS = 4096  # of a row: longer ones wait little, and two of them should stay near
-LEAST_ROWS = 64  # fewer leave too little to share among threads
 
 
 def pair_rows(kernel: Kernel, used: list[Expr]) -> list[Expr]:
@@ -21,17 +23,27 @@ def pair_rows(kernel: Kernel, used: list[Expr]) -> list[Expr]:
     if not _is_worth(kernel):
         return used
     row = kernel.rows[-1]
-    pairs = _Pairs(kernel, row.variable)
-    kernel.rows[-1] = Loop(row.variable, row.extent // 2)
-    found: list[Expr] = []
+    found = _first_of_two(kernel, row)
+    kernel.pairs = found[-1]
+    pairs = _Pairs(kernel, row.variable, kernel.pairs)
+    kernel.rows[-1] = Loop(row.variable, -(-row.extent // 2))
     for x in used:
         found.append(x)
         second = pairs.second_of(x)
         if second is not x:
             found.append(second)
     pairs.change_stages()
-    kernel.pairs = True
     return found
+
+
+def _first_of_two(kernel: Kernel, row: Loop) -> list[Expr]:
+    """The number of the first of two rows, min(2 r, rows - 2), after what it is made of."""
+    first, variables = len(kernel.exprs), frozenset([row.variable])
+    index = Expr("index", (), "i64", (scale(variable(row.variable), 2),), first, 1, variables)
+    limit = Expr("param", (), "i64", (row.extent - 2,), first + 1, 0, frozenset())
+    chosen = Expr("min", (index, limit), "i64", (), first + 2, 2, variables)
+    kernel.exprs += [index, limit, chosen]
+    return [index, limit, chosen]
 
 
 def _is_worth(kernel: Kernel) -> bool:
@@ -39,28 +51,21 @@ def _is_worth(kernel: Kernel) -> bool:
         return False
     row = kernel.rows[-1]
     loops = [loop for stage in kernel.stages for loop in stage.loops]
-    if row.extent % 2 or row.extent < LEAST_ROWS or any(lo.chunk_row is not None for lo in loops):
+    if row.extent < 2 or any(lo.chunk_row is not None for lo in loops):
         return False
     if any(stage.carried or stage.test is not None for stage in kernel.stages):
         return False
     plain = kernel.tile is None and not (kernel.borders or kernel.near or kernel.stream)
     in_place = any(mode == "inout" for _, mode in kernel.buffers)
-    lengths = [_elements(stage) for stage in kernel.stages]
+    lengths = [math.prod(loop.extent for loop in stage.loops) for stage in kernel.stages]
     return plain and not in_place and max(lengths) <= MOST_ELEMENTS
-
-
-def _elements(stage) -> int:
-    total = 1
-    for loop in stage.loops:
-        total *= loop.extent
-    return total
 
 
 class _Pairs:
     """The second row's expression of each expression, which becomes the first row's."""
 
-    def __init__(self, kernel: Kernel, row: int):
-        self.kernel, self.row = kernel, row
+    def __init__(self, kernel: Kernel, row: int, chosen: Expr):
+        self.kernel, self.row, self.chosen = kernel, row, -1 - chosen.id
         self.seconds: dict[int, Expr] = {}
         self.sums = [len(stage.reductions) for stage in kernel.stages]
         self.saved = len(kernel.saved)
@@ -91,15 +96,15 @@ class _Pairs:
         return x.attrs
 
     def first(self, place: Affine) -> Affine:
-        """An index of rows 2 r."""
+        """An index of the first row."""
         constant, terms = place
-        return (constant, tuple([(a, 2 * c if a == self.row else c) for a, c in terms]))
+        return (constant, tuple([(self.chosen if a == self.row else a, c) for a, c in terms]))
 
     def second(self, place: Affine) -> Affine:
-        """An index of rows 2 r + 1."""
-        constant, terms = self.first(place)
+        """An index of the second row."""
+        constant, terms = place
         moved = [(-1 - self.seconds[-1 - a].id if a < 0 else a, c) for a, c in terms]
-        return (constant + coefficient_of(place, self.row), tuple(moved))
+        return self.first((constant + coefficient_of(place, self.row), tuple(moved)))
 
     def change_stages(self) -> None:
         """Every sum, saved row and store twice."""
