@@ -58,6 +58,27 @@ def test_programs(fun):
                 assert np.array_equal(np.asarray(a), np.asarray(b), equal_nan=True)
 
 
+def test_work_that_threads_share():
+    """Copies, scans, updates and loops large enough for several threads."""
+    rng = np.random.default_rng(2)
+    x, index = rng.normal(size=1 << 20).astype(np.float32), rng.integers(0, 9000, 1 << 16)
+
+    @jitney.jit
+    def run(x, index):
+        table = jnp.zeros(9000)
+        lists = table.at[index].add(1.0), table.at[index].min(x[: 1 << 16])
+        smooth = lambda s: (s[0] + 1, 0.5 * (s[1] + jnp.roll(s[1], 1)))
+        turned = lax.while_loop(lambda s: s[0] < 3, smooth, (0, x))[1]
+        return jnp.concatenate([x, turned]), jnp.cumsum(x), *lists
+
+    results = []
+    for threads in (1, 3):
+        _native.set_num_threads(threads)
+        results.append([np.asarray(r) for r in run(jnp.array(x), index)])
+    for a, b in zip(*results, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
 def test_donated_and_shared_buffers():
     f = jitney.jit(lambda x, i: (x.at[i].set(3), x[0]), donate_argnums=0)
     x = jnp.zeros(5000)
