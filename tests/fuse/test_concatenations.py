@@ -79,3 +79,11 @@ def test_copies_of_any_size(size):
     np.testing.assert_array_equal(np.asarray(array), x)
     twice = np.asarray(jitney.jit(lambda x: jnp.concatenate([x[1:], x, x]))(array))
     np.testing.assert_array_equal(twice, np.concatenate([x[1:], x, x]))
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_an_array_many_times_is_read_once_for_eight_of_them(axis):
+    x = np.random.default_rng(4).normal(size=(30, 40)).astype(np.float32)
+    many = jitney.jit(lambda x: jnp.concatenate([x] * 20, axis))
+    np.testing.assert_array_equal(many(x), np.concatenate([x] * 20, axis))
+    assert many.lower(x).compile().as_text().count("] kernel") == 3

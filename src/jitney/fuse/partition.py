@@ -40,6 +40,7 @@ from .updates import depends
 MERGED_SIZE = 64  # elements up to which nodes that kernels asked for share a kernel (rule 6)
 MERGED_ROOTS = 64
 MOST_BESIDE = 4  # concatenations computed together
+MOST_ALIKE = 8  # results of one kernel: more would only make it longer
 STENCIL_COST = 64  # work per element above which a value read at neighbouring places is stored
 REPEATED_WORK = 1 << 20  # beyond it a value that outer loops would compute again is stored
 REPEATED_IN_LOOP = 1 << 16  # in the body of a loop, where one kernel more costs its call alone
@@ -297,7 +298,7 @@ class Partition:
                 if (
                     is_elementwise(other)
                     and other.shape == node.shape
-                    and len(group) < 8
+                    and len(group) < MOST_ALIKE
                     and _shares_source(node, [n for n, _ in group])
                 ):
                     group.append((node, view))

@@ -13,7 +13,7 @@ from .buffers import NativeStep, PythonStep, View, whole
 from .build_kernel import is_elementwise
 from .frame import fixed_corner, is_most, slabs_around
 from .kernel import SHORT_STRIDE
-from .partition import step_maker
+from .partition import MOST_ALIKE, step_maker
 from .pull_gather import clamped
 from .pull_views import MAX_SELECTS
 from .updates import is_only_updated, reads_elsewhere, separated_update
@@ -63,6 +63,7 @@ def _read_again(partition, parts):
         if len(g) > 1 and g[0][0].size and partition.view_of(g[0][0]) is not None
     ]  # fmt: skip
     taken = {g[0][0].id for g in again}
+    again = [g[k : k + MOST_ALIKE] for g in again for k in range(0, len(g), MOST_ALIKE)]
     return again, [(node, view) for node, view in parts if node.id not in taken]
 
 
