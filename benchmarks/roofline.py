@@ -80,9 +80,9 @@ def task(name: str, fun: Callable, *arguments, operations: int = 0, nbytes: int 
 def counted(name: str, fun: Callable, *arguments) -> Task:
     """A task of one kernel whose instructions are counted, an element of the first argument."""
     made = task(name, fun, *arguments)
-    assembly = jax.explain(fun, *arguments, rounds=1).as_text("asm")
-    kernels = jax.jit(fun).lower(*arguments).compile().as_text()
-    for work in instructions.work(assembly, 2 if " pairs" in kernels else 1):
+    explained = jax.explain(fun, *arguments, rounds=1)
+    rows = 2 if " pairs" in explained.as_text("kernels") else 1
+    for work in instructions.work(explained.as_text("asm"), rows):
         made.loops.append(instructions.Work(*(arguments[0].size * number for number in work)))
     return made
 

@@ -154,12 +154,21 @@ def _choose_lane(kernel: Kernel, used) -> str:
     if not kernel.stages:
         return "row" if kernel.rows else "none"
     if not kernel.rows or kernel.rows[-1].variable in {
-        lo.chunk_row for s in kernel.stages for lo in s.loops
+        lo.chunk_row for lo in _stage_loops(kernel)
     }:
         return "stage"
+    votes = _votes_for_rows(kernel, used)
+    if votes == 0:
+        longest = max(_trip_count(s) for s in kernel.stages)
+        return "row" if kernel.rows[-1].extent >= longest else "stage"
+    return "row" if votes > 0 else "stage"
+
+
+def _votes_for_rows(kernel: Kernel, used) -> int:
+    """Elements read that lie side by side from row to row, less those that do along a stage; each
+    load counts once where lanes of rows would not be filled."""
     row = kernel.rows[-1].variable
     lasts = [s.loops[-1].variable for s in kernel.stages if s.loops]
-    # loads vote with the elements that lie side by side, if lanes of rows would be filled at all
     counted = kernel.rows[-1].extent >= SHORT_AXIS
     loops = (kernel.rows[-1], *_stage_loops(kernel)) if counted else ()
     extents = {lo.variable: lo.extent for lo in loops}
@@ -173,10 +182,7 @@ def _choose_lane(kernel: Kernel, used) -> str:
             votes += elements
         elif any(abs(af.coefficient_of(position, v)) == 1 for v in lasts):
             votes -= elements
-    if votes == 0:
-        longest = max(_trip_count(s) for s in kernel.stages)
-        return "row" if kernel.rows[-1].extent >= longest else "stage"
-    return "row" if votes > 0 else "stage"
+    return votes
 
 
 def _stage_loops(kernel: Kernel) -> list[Loop]:
