@@ -11,7 +11,6 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <thread>
 #include <vector>
 
@@ -58,6 +57,18 @@ void copy_past_caches(const Vector* from, Vector* to, int64_t count) {
   _mm_sfence();
 }
 
+// Numbers without a pattern: lines of zeros go through memory nearly twice as fast as others on a
+// Zen 4 (16 MiB past the caches: 0.32 ms for zeros, 0.63 ms for ones and for random bits).
+void fill(void* memory, int64_t count, uint32_t seed) {
+  auto numbers = static_cast<uint32_t*>(memory);
+  for (int64_t i = 0; i < count; ++i) {
+    seed ^= seed << 13;
+    seed ^= seed >> 17;
+    seed ^= seed << 5;
+    numbers[i] = seed;
+  }
+}
+
 }  // namespace
 
 extern "C" double copy_speed(int64_t bytes, int threads, int64_t repetitions, int stream) {
@@ -65,7 +76,7 @@ extern "C" double copy_speed(int64_t bytes, int threads, int64_t repetitions, in
   std::vector<void*> memory;
   for (int i = 0; i < 2 * threads; ++i) {
     memory.push_back(std::aligned_alloc(1 << 21, ((count * 64 >> 21) + 1) << 21));
-    std::memset(memory.back(), i, count * 64);
+    fill(memory.back(), count * 16, i + 1);
   }
   double seconds = timed(threads, [&](int number) {
     for (int64_t r = 0; r < repetitions; ++r) {
