@@ -3,8 +3,14 @@
 //
 // In: rows in scanning order, `step` elements apart; a row of what comes before. Out: the scan, and the total of the
 // columns. Invariant: a column's result does not depend on the columns beside it.
+//
+// Blocks of few columns are walked from the first row to the last with their sums in registers: 1024 x 1024 f32 in the
+// third cache by two threads in 65 us where rows in chunks took 96 (a copy: 60). Arrays in memory are better read row
+// by row (4096 x 4096: 7.0 ms in such blocks, 5.2 by rows).
 
-constexpr int64_t kStripBytes = 8192;  // of columns walked together: as much again for what comes before
+// Of columns walked together; as much again for what comes before. Rows from memory should be walked whole (running sums
+// of the columns of 4096 x 4096 f32: 3.6 ms in one strip, 4.5 in two).
+constexpr int64_t kStripBytes = 16384;
 template <class A>
 constexpr int64_t kStrip = kStripBytes / static_cast<int64_t>(sizeof(A));
 
@@ -13,10 +19,11 @@ constexpr int64_t kStrip = kStripBytes / static_cast<int64_t>(sizeof(A));
 // a copy 82; two rows together 60, for as many streams are prefetched worse; blocks of 256 columns 20).
 template <class Code, class Op, bool kWrite>
 static void scan_columns_of_row(const typename Code::Stored* in, typename Code::Stored* out, int64_t width,
-                                const typename Code::Computed* before, typename Code::Computed* total) {
+                                const typename Code::Computed* before, typename Code::Computed* total, bool far) {
   using E = typename Code::Stored;
   using A = typename Code::Computed;
   int64_t j = 0;
+  far = far && is_aligned(out);
   if constexpr (sizeof(E) == sizeof(A)) {
     constexpr int kLanes = Vec<A>::kLanes, kTogether = 4;
     for (; j + kTogether * kLanes <= width; j += kTogether * kLanes) {
@@ -26,7 +33,7 @@ static void scan_columns_of_row(const typename Code::Stored* in, typename Code::
         sum[u] = Op::apply(load<A>(total + j + u * kLanes), Code::in(load<E>(in + j + u * kLanes)));
 #pragma GCC unroll 4
       for (int u = 0; kWrite && u < kTogether; ++u)
-        store<E>(out + j + u * kLanes, Code::out(Op::apply(load<A>(before + j + u * kLanes), sum[u])));
+        store_far<E>(out + j + u * kLanes, Code::out(Op::apply(load<A>(before + j + u * kLanes), sum[u])), far);
 #pragma GCC unroll 4
       for (int u = 0; u < kTogether; ++u) store<A>(total + j + u * kLanes, sum[u]);
     }
@@ -41,7 +48,44 @@ static void scan_columns_of_row(const typename Code::Stored* in, typename Code::
 // Without kWrite the total alone is wanted.
 template <class Code, class Op, bool kWrite>
 static void scan_columns(const typename Code::Stored* in, typename Code::Stored* out, int64_t rows, int64_t step,
-                         int64_t width, const typename Code::Computed* before, typename Code::Computed* total) {
+                         int64_t width, const typename Code::Computed* before, typename Code::Computed* total,
+                         bool far = false) {
   for (int64_t k = 0; k < rows; ++k)
-    scan_columns_of_row<Code, Op, kWrite>(in + k * step, out + k * step, width, before, total);
+    scan_columns_of_row<Code, Op, kWrite>(in + k * step, out + k * step, width, before, total, far);
+}
+
+constexpr int kVectorsInRegisters = kVectorBytes == 64 ? 16 : 8;
+
+template <class Code, class Op, int kVectors>
+static void scan_vectors_of_columns(const typename Code::Stored* in, typename Code::Stored* out, int64_t rows,
+                                    int64_t step) {
+  using E = typename Code::Stored;
+  using A = typename Code::Computed;
+  constexpr int kLanes = Vec<A>::kLanes;
+  V<A> sum[kVectors];
+#pragma GCC unroll 16
+  for (int u = 0; u < kVectors; ++u) sum[u] = splat_exact<A>(Op::identity());
+  for (int64_t k = 0; k < rows; ++k, in += step, out += step) {
+#pragma GCC unroll 16
+    for (int u = 0; u < kVectors; ++u) {
+      sum[u] = Op::apply(sum[u], Code::in(load<E>(in + u * kLanes)));
+      store<E>(out + u * kLanes, Code::out(sum[u]));
+    }
+  }
+}
+
+// A block of `width` columns, all rows. `before` and `total` are rows of identities.
+template <class Code, class Op>
+static void scan_block(const typename Code::Stored* in, typename Code::Stored* out, int64_t rows, int64_t step,
+                       int64_t width, const typename Code::Computed* before, typename Code::Computed* total) {
+  using A = typename Code::Computed;
+  int64_t j = 0;
+  if constexpr (sizeof(typename Code::Stored) == sizeof(A)) {
+    constexpr int64_t kLanes = Vec<A>::kLanes, kMany = kVectorsInRegisters * kLanes, kSome = 4 * kLanes;
+    for (; j + kMany <= width; j += kMany)
+      scan_vectors_of_columns<Code, Op, kVectorsInRegisters>(in + j, out + j, rows, step);
+    for (; j + kSome <= width; j += kSome) scan_vectors_of_columns<Code, Op, 4>(in + j, out + j, rows, step);
+    for (; j + kLanes <= width; j += kLanes) scan_vectors_of_columns<Code, Op, 1>(in + j, out + j, rows, step);
+  }
+  if (j < width) scan_columns<Code, Op, true>(in + j, out + j, rows, step, width - j, before, total);
 }

@@ -12,6 +12,7 @@
 #include "scan_columns.h"
 
 constexpr int64_t kChunkBytes = 128 << 10;     // a chunk stays in the second cache
+constexpr int64_t kBlockBytes = 1024;          // of columns that stay in registers; their rows are one chunk
 constexpr int64_t kLeastChunk = 16;            // rows: the total of a chunk is little beside it
 constexpr int64_t kParallelBytes = 512 << 10;  // less is not worth a second thread
 
@@ -21,6 +22,7 @@ struct Slab {
   const typename Code::Stored* in;
   typename Code::Stored* out;
   int64_t n, inner, width, chunk;
+  bool far;  // the result goes past the caches
   int64_t chunks() const { return (n + chunk - 1) / chunk; }
 };
 
@@ -35,16 +37,17 @@ static void scan_chunk(const Slab<Code>& s, int64_t c, const typename Code::Comp
   typename Code::Stored* out = s.out + low;
   auto* wanted = s.n > s.chunk ? total : nullptr;  // `total` is the sum so far where columns are walked
   if (s.width == s.inner) {
-    if (s.inner == 1) return scan_neighbours<Code, Op, kReverse, 1, kWrite>(in, out, rows, before, wanted);
+    if (s.inner == 1) return scan_neighbours<Code, Op, kReverse, 1, kWrite>(in, out, rows, before, wanted, s.far);
     if constexpr (kLanes >= 2 && Op::kNarrow)
-      if (s.inner == 2) return scan_neighbours<Code, Op, kReverse, 2, kWrite>(in, out, 2 * rows, before, wanted);
+      if (s.inner == 2) return scan_neighbours<Code, Op, kReverse, 2, kWrite>(in, out, 2 * rows, before, wanted, s.far);
     if constexpr (kLanes >= 4 && Op::kNarrow)
-      if (s.inner == 4) return scan_neighbours<Code, Op, kReverse, 4, kWrite>(in, out, 4 * rows, before, wanted);
+      if (s.inner == 4) return scan_neighbours<Code, Op, kReverse, 4, kWrite>(in, out, 4 * rows, before, wanted, s.far);
     if constexpr (kLanes >= 8 && Op::kNarrow)
-      if (s.inner == 8) return scan_neighbours<Code, Op, kReverse, 8, kWrite>(in, out, 8 * rows, before, wanted);
+      if (s.inner == 8) return scan_neighbours<Code, Op, kReverse, 8, kWrite>(in, out, 8 * rows, before, wanted, s.far);
   }
   const int64_t start = kReverse ? (rows - 1) * s.inner : 0;
-  scan_columns<Code, Op, kWrite>(in + start, out + start, rows, kReverse ? -s.inner : s.inner, s.width, before, total);
+  scan_columns<Code, Op, kWrite>(in + start, out + start, rows, kReverse ? -s.inner : s.inner, s.width, before, total,
+                                 s.far);
 }
 
 template <class Op, class A>
@@ -91,6 +94,7 @@ static void scan_link(Chain<Code>* chain, int64_t c) {
     combine<Op>(chain->next, total, s.width);
     chain->known.store(c + 1, std::memory_order_release);
   }
+  fence_far_stores(s.far);
 }
 
 template <class Code, class Op, bool kReverse>
@@ -114,10 +118,16 @@ template <class Code, class Op, bool kReverse>
 static void scan_slab(const Slab<Code>& s) {
   using A = typename Code::Computed;
   if (s.n > s.chunk) return scan_in_chunks<Code, Op, kReverse>(s);
+  if (s.n <= 0) return;
   alignas(64) A before[kStrip<A>], total[kStrip<A>];
   clear<Op>(before, s.width);
   clear<Op>(total, s.width);
-  if (s.n > 0) scan_chunk<Code, Op, kReverse, true>(s, 0, before, total);
+  if (s.width == s.inner) {
+    scan_chunk<Code, Op, kReverse, true>(s, 0, before, total);
+    return fence_far_stores(s.far);
+  }
+  const int64_t start = kReverse ? (s.n - 1) * s.inner : 0;
+  scan_block<Code, Op>(s.in + start, s.out + start, s.n, kReverse ? -s.inner : s.inner, s.width, before, total);
 }
 
 template <class Code, class Op, bool kReverse>
@@ -128,14 +138,16 @@ static void scan_pieces(void* const* ptrs, const int64_t* params, int64_t lo, in
   if (block <= 0 || block > inner) block = inner;
   const int64_t blocks = inner > 0 ? (inner + block - 1) / block : 1;
   const int64_t rows = inner > 0 ? kChunkBytes / (inner * static_cast<int64_t>(sizeof(E))) : 1;
-  const int64_t chunk = !Op::kRegroups ? n + 1 : rows < kLeastChunk ? kLeastChunk : rows;
+  const bool far = params[4] && ptrs[0] != ptrs[1];
+  const bool in_registers = block < inner && block * static_cast<int64_t>(sizeof(E)) <= kBlockBytes;
+  const int64_t chunk = !Op::kRegroups || in_registers ? n + 1 : rows < kLeastChunk ? kLeastChunk : rows;
   for (int64_t piece = lo; piece < hi; ++piece) {
     const int64_t first = piece % blocks * block, last = first + block < inner ? first + block : inner;
     const int64_t at = piece / blocks * n * inner;
     for (int64_t j = first; j < last; j += kMost) {
       const int64_t width = last - j < kMost ? last - j : kMost;
       const E* in = static_cast<const E*>(ptrs[0]) + at + j;
-      scan_slab<Code, Op, kReverse>({in, static_cast<E*>(ptrs[1]) + at + j, n, inner, width, chunk});
+      scan_slab<Code, Op, kReverse>({in, static_cast<E*>(ptrs[1]) + at + j, n, inner, width, chunk, far});
     }
   }
 }
@@ -215,7 +227,7 @@ struct CumMin : Extreme<T, false> {};
 template <class T, class Part>
 struct ComplexSum {
   static void run(void* const* ptrs, const int64_t* params, int64_t lo, int64_t hi) {
-    const int64_t doubled[4] = {params[0], 2 * params[1], params[2], 2 * params[3]};
+    const int64_t doubled[5] = {params[0], 2 * params[1], params[2], 2 * params[3], params[4]};
     scan<Plain<Part>, Sum<Part>>(ptrs, doubled, lo, hi);
   }
 };

@@ -56,20 +56,21 @@ static JITNEY_INLINE inline V<A> window_of(V<A> v, Behind<A>& behind) {
 // Whole vectors. A total needs few lanes' sums, which two vectors keep.
 template <class Code, class Op, bool kReverse, int kColumns, Part kPart>
 static void scan_whole(const typename Code::Stored* in, typename Code::Stored* out, int64_t n,
-                       typename Code::Computed* before, typename Code::Computed* total) {
+                       typename Code::Computed* before, typename Code::Computed* total, bool far) {
   using E = typename Code::Stored;
   using A = typename Code::Computed;
   constexpr int kLanes = Vec<A>::kLanes;
   const V<A> id = splat_exact<A>(Op::identity());
   V<A> last = repeat_columns<A, kColumns>(before), even = id, odd = id;
   Behind<A> behind = {{id, id, id, id}};
+  far = far && is_aligned(out);
   auto step = [&](int64_t k, V<A>& sum) JITNEY_INLINE {
     const int64_t i = kReverse ? n - kLanes - k : k;
     const V<A> v = Code::in(load<E>(in + i));
     if (kPart != kScanOnly) sum = Op::apply(sum, v);
     if (kPart == kTotalOnly) return;
     last = Op::apply(last, window_of<A, Op, kReverse, kColumns>(v, behind));
-    store<E>(out + i, Code::out(last));
+    store_far<E>(out + i, Code::out(last), far);
   };
   int64_t k = 0;
   for (; k + 2 * kLanes <= n; k += 2 * kLanes) {
@@ -88,14 +89,14 @@ static void scan_whole(const typename Code::Stored* in, typename Code::Stored* o
 // Where only the total is wanted, nothing is written to `out`.
 template <class Code, class Op, bool kReverse, int kColumns, Part kPart>
 static void scan_lanes(const typename Code::Stored* in, typename Code::Stored* out, int64_t n,
-                       typename Code::Computed* before, typename Code::Computed* total) {
+                       typename Code::Computed* before, typename Code::Computed* total, bool far = false) {
   using A = typename Code::Computed;
   if constexpr (sizeof(A) < 4 || sizeof(typename Code::Stored) != sizeof(A)) {
     scan_rest<Code, Op, kReverse, kColumns, kPart>(in, out, n, before, total);
   } else {
     const int64_t whole = n / Vec<A>::kLanes * Vec<A>::kLanes;
     if (kReverse) scan_rest<Code, Op, kReverse, kColumns, kPart>(in + whole, out + whole, n - whole, before, total);
-    scan_whole<Code, Op, kReverse, kColumns, kPart>(in, out, whole, before, total);
+    scan_whole<Code, Op, kReverse, kColumns, kPart>(in, out, whole, before, total, far);
     if (!kReverse) scan_rest<Code, Op, kReverse, kColumns, kPart>(in + whole, out + whole, n - whole, before, total);
   }
 }
@@ -103,10 +104,10 @@ static void scan_lanes(const typename Code::Stored* in, typename Code::Stored* o
 // A null total: it is not wanted.
 template <class Code, class Op, bool kReverse, int kColumns, bool kWrite>
 static void scan_neighbours(const typename Code::Stored* in, typename Code::Stored* out, int64_t n,
-                            const typename Code::Computed* before, typename Code::Computed* total) {
+                            const typename Code::Computed* before, typename Code::Computed* total, bool far) {
   typename Code::Computed carry[kColumns];
   for (int j = 0; j < kColumns; ++j) carry[j] = before[j];
   if (!kWrite) scan_lanes<Code, Op, kReverse, kColumns, kTotalOnly>(in, out, n, carry, total);
-  else if (!total) scan_lanes<Code, Op, kReverse, kColumns, kScanOnly>(in, out, n, carry, total);
-  else scan_lanes<Code, Op, kReverse, kColumns, kScanAndTotal>(in, out, n, carry, total);
+  else if (!total) scan_lanes<Code, Op, kReverse, kColumns, kScanOnly>(in, out, n, carry, total, far);
+  else scan_lanes<Code, Op, kReverse, kColumns, kScanAndTotal>(in, out, n, carry, total, far);
 }

@@ -18,6 +18,25 @@ template <class T>
 static inline void store(T* p, V<T> v) {
   memcpy(p, &v, sizeof v);
 }
+// Past the caches, where that is worth it (`far`) and p is aligned; the caller fences (fence_far_stores).
+template <class T>
+static JITNEY_INLINE inline void store_far(T* p, V<T> v, bool far) {
+#if defined(__x86_64__)
+  if (far) {
+    if constexpr (kVectorBytes == 64) _mm512_stream_si512(reinterpret_cast<__m512i*>(p), (__m512i)v);
+    else if constexpr (kVectorBytes == 32) _mm256_stream_si256(reinterpret_cast<__m256i*>(p), (__m256i)v);
+    else _mm_stream_si128(reinterpret_cast<__m128i*>(p), (__m128i)v);
+    return;
+  }
+#endif
+  store<T>(p, v);
+}
+static inline bool is_aligned(const void* p) { return reinterpret_cast<uintptr_t>(p) % kVectorBytes == 0; }
+static inline void fence_far_stores(bool far) {
+#if defined(__x86_64__)
+  if (far) _mm_sfence();
+#endif
+}
 template <class T>
 static inline V<T> splat(T x) {
   return V<T>{} + x;  // x is never -0.0 where the sign of zero counts: see splat_exact

@@ -22,12 +22,12 @@ SHAPES = [(1, 0, 1), (2, 1, 1), (3, 2, 1), (2, 17, 1), (3, 1000, 1), (1, 70000, 
 SHAPES += [(2, 17, 3), (1, 40, 700), (3, 5, 64), (2, 3, 0)]
 
 
-def run(name, x, reverse, block=0):
+def run(name, x, reverse, block=0, far=0):
     outer, n, inner = x.shape
     out = np.empty_like(x)
     width = block or max(inner, 1)
     extent = outer * -(-inner // width) if inner else 0
-    call(f"{name}", [x, out], [n, inner, reverse, block], extent, 2)
+    call(f"{name}", [x, out], [n, inner, reverse, block, far], extent, 2)
     return out
 
 
@@ -141,11 +141,11 @@ def test_blocks_of_columns_and_in_place(routine):
         for block in (1, 7, 16, 50, 80):
             assert same_bits(run(routine, x, reverse, block), want)
         same = x.copy()
-        call(routine, [same, same], [11, 50, reverse, 0], 3)
+        call(routine, [same, same], [11, 50, reverse, 0, 0], 3)
         assert same_bits(same, want)
         row = np.ascontiguousarray(x.reshape(1, -1, 1))
         want = run(routine, row, reverse)
-        call(routine, [row, row], [row.size, 1, reverse, 0], 1)
+        call(routine, [row, row], [row.size, 1, reverse, 0, 0], 1)
         assert same_bits(row, want)
 
 
@@ -170,7 +170,7 @@ def test_long_axes_in_chunks(name, shape, reverse):
             native.set_num_threads(threads)
             results.append(run(f"{routine}_{name}", x, reverse))
             same = x.copy()
-            call(f"{routine}_{name}", [same, same], [*shape[1:], reverse, 0], shape[0])
+            call(f"{routine}_{name}", [same, same], [*shape[1:], reverse, 0, 1], shape[0])
             results.append(same)
         native.set_num_threads(0)
         assert all(same_bits(r, results[0]) for r in results)
@@ -179,6 +179,30 @@ def test_long_axes_in_chunks(name, shape, reverse):
             assert np.abs(results[0].astype(np.float64) - want).max() < TOLERANCE[name] * size
         else:
             assert np.array_equal(results[0], want.astype(x.dtype))
+
+
+@pytest.mark.parametrize("reverse", [0, 1])
+@pytest.mark.parametrize("block", [16, 60, 64, 250, 256])
+@pytest.mark.parametrize("name", ["i8", "i32", "i64", "bf16", "f32", "f64"])
+def test_blocks_of_columns_in_registers(name, block, reverse):
+    """From the first row to the last, each column by itself: the bits of a loop."""
+    x = samples(name, (2, 700, 300), 5, special=False)
+    block = min(block, 1024 // x.itemsize)
+    wide = x.astype(np.float32) if name == "bf16" else x
+    want = flip(np.cumsum(flip(wide, reverse), axis=1, dtype=wide.dtype), reverse).astype(x.dtype)
+    assert same_bits(run(f"cumsum_{name}", x, reverse, block), want)
+    greatest = flip(np.maximum.accumulate(flip(wide, reverse), axis=1), reverse).astype(x.dtype)
+    assert same_bits(run(f"cummax_{name}", x, reverse, block), greatest)
+
+
+@pytest.mark.parametrize("shape", [(1, 200_003, 1), (3, 4096, 1), (2, 5001, 4), (1, 300, 2500),
+                                   (5, 40, 512)])  # fmt: skip
+@pytest.mark.parametrize("routine", ["cumsum_f32", "cummax_i64", "cumsum_bf16", "cumsum_c64"])
+def test_results_past_the_caches(routine, shape):
+    """Aligned and not, with one column or more: the same bits."""
+    x = np.random.default_rng(9).integers(-50, 50, shape).astype(DTYPES[routine.split("_")[1]])
+    for reverse in (0, 1):
+        assert same_bits(run(routine, x, reverse, far=1), run(routine, x, reverse))
 
 
 def test_zeros_and_specials_across_chunks():

@@ -464,8 +464,8 @@ def _insert(index, axes, positions):
 
 _NOT_ELEMENTWISE = frozenset(
     """input const lit empty broadcast reshape transpose reverse slice pad concat iota dynamic_slice
-    dynamic_update_slice gather reduce argreduce partial dot cumulative call part scatter conv
-    sort""".split()
+    dynamic_update_slice framed gather reduce argreduce partial dot cumulative call part scatter
+    conv sort""".split()
 )
 
 

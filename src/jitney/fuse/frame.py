@@ -1,11 +1,17 @@
-"""What an update at a fixed place leaves as it was: the slabs around a window.
+"""What an update at a fixed place leaves as it was: the frame around a window.
 
 In: an array, the window's shape and where it starts. Out: slices of the array that do not overlap
-and, with the window, are all of it. Where the window reads its neighbours it cannot be computed in
-place; then these are copied and not the whole array.
+and, with the window, are all of it; or one node that is the updated array, where a kernel can
+compute window and frame row by row. Where the window reads its neighbours it cannot be computed in
+place; then the frame is copied and not the whole array.
 """
 
 from ..graph.graph import literal_value
+from .build_kernel import is_elementwise
+
+NARROW = 4  # the frame may have 1/4 of an array's elements, and of its rows', to be one with it
+LEAST_ROW = 64  # elements: what a row's borders take is little beside its middle
+_VIEWS = ("reshape", "transpose", "broadcast", "slice", "reverse")
 
 
 def fixed_corner(operand, update, starts) -> list[int] | None:
@@ -40,3 +46,31 @@ def slabs_around(table, operand, shape, corner) -> list:
 def _slice(table, operand, corner, shape):
     steps = (1,) * len(shape)
     return table.intern("slice", (operand,), tuple(shape), operand.dtype, (tuple(corner), steps))
+
+
+def framed(partition, operand, update, corner):
+    """The updated array as one node; None if slabs and window are better computed one by one: the
+    slabs are whole rows (to copy), or more than a narrow frame, or the window is no element's
+    business alone (a reduction, a product)."""
+    row, window = operand.shape[-1], update.shape[-1]
+    if row == window or row < LEAST_ROW or NARROW * (row - window) > row:
+        return None
+    if NARROW * (operand.size - update.size) > operand.size or not is_plain(partition, update):
+        return None
+    return partition.table.intern(
+        "framed", (operand, update), operand.shape, operand.dtype, (tuple(corner),)
+    )
+
+
+def is_plain(partition, node) -> bool:
+    """Whether a node is computed element by element of views of what is stored."""
+    seen, stack = set(), [node]
+    while stack:
+        x = stack.pop()
+        if x.id in seen or x.op in ("lit", "iota") or partition.view_of(x) is not None:
+            continue
+        seen.add(x.id)
+        if not is_elementwise(x) and x.op not in _VIEWS or x.id in partition.forced:
+            return False
+        stack.extend(x.args)
+    return True

@@ -104,6 +104,20 @@ def pull_pad(builder, node, index, mask):
     return builder.make("select", (inside, element, outside), node.dtype)
 
 
+@pull_rule("framed")
+def pull_framed(builder, node, index, mask):
+    """An array in which a window at a fixed place has other elements (`frame.framed`)."""
+    operand, update = node.args
+    inner, inside = [], None
+    for a, lo, n, whole in zip(index, node.attrs[0], update.shape, node.shape, strict=True):
+        inner.append(af.offset(a, -lo))
+        if n != whole:
+            inside = builder.both(inside, in_bounds(builder, inner[-1], n))
+    old = builder.value(operand, index, mask)
+    new = builder.value(update, tuple(inner), builder.both(mask, inside))
+    return builder.make("select", (inside, new, old), node.dtype)
+
+
 @pull_rule("concat")
 def pull_concat(builder, node, index, mask):
     """A chain of selects; a long concatenation is better stored (the parts side by side)."""

@@ -11,11 +11,13 @@ from ..ir.types import kind_of, nbytes_of
 from . import affine as af
 from .buffers import NativeStep, PythonStep, View, whole
 from .build_kernel import is_elementwise
-from .frame import fixed_corner, is_most, slabs_around
+from .frame import fixed_corner, framed, is_most, slabs_around
 from .kernel import SHORT_STRIDE
 from .partition import MOST_ALIKE, step_maker
 from .pull_gather import clamped
 from .pull_views import MAX_SELECTS
+from .schedule import STREAM_BYTES
+from .tiles import LINE_BYTES
 from .updates import is_only_updated, reads_elsewhere, separated_update
 
 NS_PER_ELEMENT = {
@@ -28,6 +30,8 @@ SCATTER_IN_PIECES = 32768  # so many updates are worth a second thread (about 25
 OFFSET_KIND = {"i64": 0, "i32": 4}  # what the routine calls element offsets of that type
 NS_PER_CUMULATED_BYTE = 0.06
 WIDE_ROW = 128 << 10    # bytes: such rows are cut into blocks, shorter ones are walked whole
+CACHED = 16 << 20       # bytes of an array
+LEAST_BLOCK, MOST_BLOCK = 256, 1024  # bytes of columns in registers: kBlockBytes in the same file
 LOGSUMEXP_BLOCK = 64    # columns of one piece
 SLAB_BYTES = 512 << 10  # kParallelBytes in csrc/routines/scan_kernels.h
 FEW_SLABS = 8           # so few the routine cuts along the axis, for its own threads
@@ -105,10 +109,29 @@ def store_update(partition, node, view, item):
     chain = [separated_update(partition, node)]
     while _updates_an_update(partition, chain[-1]):
         chain.append(separated_update(partition, chain[-1].args[0]))
-    is_there = _put_operand(partition, chain[-1], view, item)
+    is_there = _put_framed(partition, chain[-1], view, item)
+    if is_there:
+        chain.pop()
+    else:
+        is_there = _put_operand(partition, chain[-1], view, item)
     for update in reversed(chain):
         _write_window(partition, update, view, item, is_there)
         is_there = True
+
+
+def _put_framed(partition, node, view, item) -> bool:
+    """Computes an update that reads its neighbours together with what it leaves of its operand, if
+    one kernel does."""
+    operand, update, *starts = node.args
+    corner = fixed_corner(operand, update, starts)
+    if corner is None or partition.view_of(operand) is None:
+        return False
+    if not _reads_elsewhere(partition, node):
+        return False
+    whole = framed(partition, operand, update, corner)
+    if whole is not None:
+        partition.emit_kernel([(whole, view)], item)
+    return whole is not None
 
 
 def _write_window(partition, node, view, item, is_there) -> None:
@@ -202,14 +225,29 @@ def store_cumulative(partition, node, view, item):
     n, inner = node.shape[axis], math.prod(node.shape[axis + 1 :])
     width = nbytes_of(node.dtype)
     cost = NS_PER_CUMULATED_BYTE * width * node.size
-    block = inner if inner * width < WIDE_ROW else WIDE_ROW // 2 // width
+    block = _columns_together(node, inner)
     if kind == "logsumexp":
         cost, block = NS_PER_ELEMENT["cumlogsumexp"] * node.size, min(inner, LOGSUMEXP_BLOCK)
     pieces = outer * -(-inner // block) if inner else 0
-    together = cost < 40000 or pieces < FEW_SLABS and _is_cut(kind, node.dtype, n, inner)
-    params = (n, inner, int(reverse), block)
+    in_registers = block < inner and block * width <= MOST_BLOCK
+    is_cut = not in_registers and _is_cut(kind, node.dtype, n, inner)
+    together = cost < 40000 or pieces < FEW_SLABS and is_cut
+    far = int(node.size * width >= STREAM_BYTES)
+    params = (n, inner, int(reverse), block, far)
     _native(partition, item, f"cum{kind}_{node.dtype}", [source, view], params, pieces,
             pieces if together else max(1, pieces // 16), [1], cost)
+
+
+def _columns_together(node, inner: int) -> int:
+    """How many columns of a scan are a piece: few, which stay in registers from the first row to
+    the last, where the array is in a cache."""
+    width = nbytes_of(node.dtype)
+    if node.dtype not in ("f16", "bf16") and node.size * width <= CACHED and (
+        inner * width >= 2 * LEAST_BLOCK
+    ):
+        wanted = -(-inner * width // 4 // LINE_BYTES) * LINE_BYTES
+        return min(max(wanted, LEAST_BLOCK), MOST_BLOCK) // width
+    return inner if inner * width < WIDE_ROW else WIDE_ROW // 2 // width
 
 
 @step_maker("call")

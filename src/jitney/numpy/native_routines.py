@@ -104,7 +104,7 @@ def repeated(x: Any, counts: np.ndarray) -> Any:
         return None
     n = x.shape[0]
     ends, = run("cumsum_i64", [from_numpy_wide(counts.astype(np.int64))],
-                [((n,), np.dtype(np.int64))], (n, 1, 0, 1), 1)
+                [((n,), np.dtype(np.int64))], (n, 1, 0, 1, 0), 1)
     total = int(_native.numpy_view(ends)[-1]) if n else 0
     row = math.prod(x.shape[1:]) * x.dtype.itemsize
     size = row if row in _SIZES else 0
