@@ -9,6 +9,7 @@ import pytest
 
 from jitney.codegen.constants_text import float_text, integer_text
 from jitney.codegen.emitter import Emitter, Value
+from jitney.codegen.math.forms import extreme
 
 TARGETS = list(harness.targets())
 
@@ -105,13 +106,16 @@ def test_double_to_half_is_rounded_once(target):
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("type_name", ["float", "double"])
-def test_maximum_follows_ieee(type_name, target):
+@pytest.mark.parametrize("way", ["general", "of the target"])
+def test_maximum_follows_ieee(way, type_name, target):
     dtype = harness.NUMPY_TYPES[type_name]
-    few = np.array([0.0, -0.0, 1, -1, np.nan, np.inf, -np.inf], dtype)
+    tiny = np.finfo(dtype).smallest_subnormal
+    few = np.array([0.0, -0.0, 1, -1, np.nan, -np.nan, np.inf, -np.inf, tiny, -tiny], dtype)
     x, y = (g.ravel() for g in np.meshgrid(few, few))
     for operation, sign in (("maximum", 1), ("minimum", -1)):
         kernel = harness.compile_kernel(
-            lambda e, a, b, op=operation: getattr(e, op)(a, b),
+            lambda e, a, b, op=operation: getattr(e, op)(a, b) if way == "general"
+            else extreme(e, op[:3], a, b),
             (type_name,) * 3,
             target=harness.targets()[target],
         )

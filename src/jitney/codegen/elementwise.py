@@ -86,10 +86,8 @@ def _compare(e, op, code, args):
 def _float(e, op, code, args):
     if op in _FLOAT_BINARY:
         return e.binary(_FLOAT_BINARY[op], *args)
-    if op == "max":
-        return e.maximum(*args)
-    if op == "min":
-        return e.minimum(*args)
+    if op in ("max", "min"):
+        return vector_math.forms.extreme(e, op, *args)
     if op == "neg":
         return e.fneg(args[0])
     if op == "abs":

@@ -119,6 +119,27 @@ def rsqrt_estimate(e, x):
     return by_registers(e, one, x)
 
 
+def extreme(e, op: str, a, b):
+    """The larger ("max") or smaller of two: NaN if either is NaN, +0 above -0.
+
+    AVX-512: `vrangeps` knows the order of zeros, and leaves NaN out; a sum puts it in again. Three
+    instructions where the general form has six (Intel's manual, volume 2, VRANGEPS: 5 and 4 are
+    maximum and minimum with the sign of the result).
+    """
+    a, b = e.match(a, b)
+    if a.is_constant or b.is_constant or not has_avx512_form(e, a):
+        return e.maximum(a, b) if op == "max" else e.minimum(a, b)
+
+    def one(v, w):
+        kind, which = _PACKED[v.type], "i32 5" if op == "max" else "i32 4"
+        return e.intrinsic(
+            f"llvm.x86.avx512.mask.range.{kind}.512", v.type,
+            [v, w, which, e.like(v, 0.0), f"{_MASK[v.type]} -1", "i32 4"],
+        )  # fmt: skip
+
+    return e.select(e.fcmp("uno", a, b), e.fadd(a, b), by_registers(e, one, a, b))
+
+
 def _scalef(e, a, n):
     def one(v, k):
         kind = _PACKED[v.type]
