@@ -48,6 +48,7 @@ constexpr int kMaxThreads = 256;
 constexpr int64_t kHelperSpinNs = 15000;
 constexpr int64_t kHelperYieldNs = 200000;
 constexpr int64_t kCloseSpinNs = 20000;
+constexpr size_t kHelperStack = 8 << 20;  // kernels keep some MiB there; some systems give threads less
 
 thread_local bool inside_region = false;
 std::atomic<uint64_t> regions{0};
@@ -210,11 +211,15 @@ class Pool {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);  // signals stay with the threads of the program
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, kHelperStack);
     for (int i = 0; i < helpers; ++i) {
       pthread_t t;
-      if (pthread_create(&t, nullptr, &Pool::thread_main, this) != 0) break;  // fewer helpers then
+      if (pthread_create(&t, &attributes, &Pool::thread_main, this) != 0) break;  // fewer helpers then
       threads_.push_back(t);
     }
+    pthread_attr_destroy(&attributes);
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
 

@@ -120,3 +120,19 @@ def test_lanes_lie_where_most_elements_do():
         jax.jit(weighted)(table, factor), (table * factor[:, None]).sum(0), rtol=1e-5
     )
     assert "lane stage" in kernels(lambda t, f: (t * f).sum(1), table.T.copy(), factor)
+
+
+@pytest.mark.parametrize("shape", [(1030, 4099), (600, 10_000)])
+def test_wide_rows_from_memory_are_cut_down_the_columns(shape):
+    """Whole rows are read at a time, and the results are those of any number of threads."""
+    x = numbers(shape, "float32", 3)
+    assert " sweep 8" in kernels(lambda x: x.sum(0), x)
+    for kind in ("sum", "max", "argmin"):
+        results = []
+        for threads in (1, 2, 3):
+            jax._native.set_num_threads(threads)
+            results.append(np.asarray(jax.jit(lambda x, k=kind: getattr(x, k)(0))(x)))
+        jax._native.set_num_threads(0)
+        np.testing.assert_array_equal(results[0], getattr(x, kind)(0))
+        np.testing.assert_array_equal(results[0], results[1])
+        np.testing.assert_array_equal(results[0], results[2])

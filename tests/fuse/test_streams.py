@@ -49,6 +49,25 @@ def test_which_kernels_do():
     assert " stream" not in text_of(lambda x: x.at[5].set(0), X)  # writes little of it
 
 
+def layer_norm(x):
+    return (x - x.mean(-1, keepdims=True)) / jnp.sqrt(x.var(-1, keepdims=True) + 1)
+
+
+@pytest.mark.parametrize("rows, columns", [(4096, 1040), (1025, 4096), (4097, 1024), (4201, 1001)])
+def test_rows_of_several_stages(rows, columns):
+    """Softmax and layer norms of arrays in memory, with an odd number of rows too."""
+    x = RNG.random((rows, columns), np.float32)
+    found = np.exp(x - x.max(1, keepdims=True))
+    found /= found.sum(1, keepdims=True)
+    np.testing.assert_allclose(jitney.jit(jitney.nn.softmax)(x), found, rtol=1e-5)
+    want = (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + 1)
+    np.testing.assert_allclose(jitney.jit(layer_norm)(x), want, rtol=1e-4, atol=1e-5)
+    assert " stream" in text_of(layer_norm, x) and " stream" not in text_of(layer_norm, x[:200])
+    assert (" stream parts" in text_of(layer_norm, x)) == (columns % 16 > 0)
+    assert " stream" not in text_of(layer_norm, x[:, :400])  # short rows
+    assert " stream" not in text_of(lambda x: x.sum(-1), x)
+
+
 @pytest.mark.parametrize("shape, order", [
     ((128, 130, 128), (1, 0, 2)), ((4, 256, 40, 64), (0, 2, 1, 3)), ((60, 301, 100), (1, 0, 2)),
 ])  # fmt: skip

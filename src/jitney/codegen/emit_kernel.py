@@ -12,6 +12,8 @@ binds all its variables, so whatever does not change in a loop is computed befor
 time; small kernels are masked throughout, which halves the code to compile.
 """
 
+from functools import partial
+
 from ..fuse.kernel import Stream
 from ..fuse.schedule import lanes_of
 from ..ir.target import CpuTarget
@@ -21,6 +23,7 @@ from .elementwise import constant_of_bits, evaluate, llvm_type
 from .emitter import Emitter, Value
 from .homes import atoms, find_homes
 from .outline import Outliner
+from .row_counters import RowCounters
 
 # Unrolled copies by the cost of one iteration: light bodies need several to cover latencies, heavy
 # ones overlap well enough in the reorder buffer and would only lengthen the compile.
@@ -166,42 +169,47 @@ class KernelEmitter(Accesses):
 
     def _emit_pieces(self) -> None:
         """The loop over [lo, hi)."""
-        self.loop("%lo", "%hi", "1", [], self._piece, "piece")
+        if self.kernel.tile is not None:
+            self.loop("%lo", "%hi", "1", [], partial(transpose.emit_tiles, self), "piece")
+        else:
+            self._emit_rows()
         is_weak = self.e.target.triple.startswith("x86_64")  # elsewhere a release orders these, too
         if self.kernel.stream and is_weak:  # before another thread is told that the result is there
             self.e.declare("declare void @llvm.x86.sse.sfence()")
             self.e.emit_raw("  call void @llvm.x86.sse.sfence()")
 
-    def _piece(self, piece, _):
-        kernel, e = self.kernel, self.e
-        if kernel.tile is not None:
-            transpose.emit_tiles(self, piece)
-        elif self.lane == "row":
-            outer, inner = kernel.rows[:-1], kernel.rows[-1]
-            rest = piece
-            count, chunk = f"%s{len(self.slotted.values) + 1}", f"%s{len(self.slotted.values)}"
-            which, number = e.fresh(), e.fresh()
-            e.emit_raw(f"  {which} = udiv i64 {rest}, {count}")
-            e.emit_raw(f"  {number} = urem i64 {rest}, {count}")
-            self._bind_rows(outer, number)
-            self._emit_home("outer")
-            low, top, high = e.fresh(), e.fresh(), e.fresh()
-            extent = operand(self.slotted.extents[inner.variable])
-            e.emit_raw(f"  {low} = mul i64 {which}, {chunk}")
-            e.emit_raw(f"  {top} = add i64 {low}, {chunk}")
-            e.emit_raw(f"  {high} = call i64 @llvm.smin.i64(i64 {top}, i64 {extent})")
-            e.declare("declare i64 @llvm.smin.i64(i64, i64)")
-            if kernel.borders or kernel.near or kernel.stream == Stream.PARTS:
-                interior.emit_parts(self, inner.variable, low, high)
-                return []
-            if kernel.sweep:
-                sweep.emit_sweep(self, inner.variable, low, high)
-                return []
-            self._vector_loop(inner.variable, low, high, [], lambda carried: self._row() or [])
+    def _emit_rows(self) -> None:
+        by_chunks = self.lane == "row"
+        rows = self.kernel.rows[:-1] if by_chunks else self.kernel.rows
+        counters = RowCounters(self, rows, by_chunks)
+
+        def piece(number, digits):
+            chunk = counters.bind(number, digits)
+            following = counters.following(digits)
+            if by_chunks:
+                self._emit_chunk(chunk)
+            else:
+                self._row()
+            return following
+
+        self.loop("%lo", "%hi", "1", counters.first("%lo"), piece, "piece")
+
+    def _emit_chunk(self, number) -> None:
+        """One chunk of the last row loop, in the row that the others say."""
+        kernel, e, inner = self.kernel, self.e, self.kernel.rows[-1]
+        self._emit_home("outer")
+        length = f"%s{len(self.slotted.values)}"
+        low = e.instruction(f"mul i64 {number}, {length}")
+        top = e.instruction(f"add i64 {low}, {length}")
+        extent = operand(self.slotted.extents[inner.variable])
+        e.declare("declare i64 @llvm.smin.i64(i64, i64)")
+        high = e.instruction(f"call i64 @llvm.smin.i64(i64 {top}, i64 {extent})")
+        if kernel.borders or kernel.near or kernel.stream == Stream.PARTS:
+            interior.emit_parts(self, inner.variable, low, high)
+        elif kernel.sweep:
+            sweep.emit_sweep(self, inner.variable, low, high)
         else:
-            self._bind_rows(kernel.rows, piece)
-            self._row()
-        return []
+            self._vector_loop(inner.variable, low, high, [], lambda carried: self._row() or [])
 
     def _bind_rows(self, rows, number) -> None:
         e = self.e
@@ -351,23 +359,29 @@ class KernelEmitter(Accesses):
         loop = stage.loops[depth]
         low, high = self._stage_bounds(loop)
         if depth == len(stage.loops) - 1 and self.lane == "stage":
-            folded = self._vector_loop(
-                loop.variable, low, high, carried,
-                lambda accumulators: self._stage_body(s, stage, accumulators, depth),
-            )  # fmt: skip
+            body = partial(self._stage_body, s, stage, depth)
+            if self.kernel.stream == Stream.PARTS and stage.stores:
+                low = self._head(stage.stores[0], loop.variable, low, high, body)
+            folded = self._vector_loop(loop.variable, low, high, carried, body)
             return self._respread(folded, carried) if depth else folded
 
         def body(index, accumulators):
             self.scalars[loop.variable] = index
             if depth == len(stage.loops) - 1:
                 self._down = loop.variable
-                carried = self._stage_body(s, stage, accumulators, depth)
+                carried = self._stage_body(s, stage, depth, accumulators)
                 self._down = None
                 return carried
             self._emit_home((s, depth))
             return self._stage_loop(s, stage, depth + 1, accumulators)
 
         return self.loop(low, high, "1", carried, body, f"stage{s}")
+
+    def _head(self, store, variable, low, high, body) -> str:
+        """The elements before the first whole line of a row that is stored; where they end."""
+        first = interior.aligned(self, store, variable, low, high)
+        self._tail(variable, low, first, [], body, True)
+        return first
 
     def _respread(self, folded, carried):
         """Accumulators for the next turn of the loop around a vector loop whose tail has folded
@@ -393,7 +407,7 @@ class KernelEmitter(Accesses):
         e.declare("declare i64 @llvm.smin.i64(i64, i64)")
         return low, high
 
-    def _stage_body(self, s, stage, accumulators, depth):
+    def _stage_body(self, s, stage, depth, accumulators):
         self._emit_home((s, depth))
         mask = self.mask if self.lane == "stage" else None
         pairs = "turns" if self.kernel.sweep else "copies" if self.lane == "stage" else None

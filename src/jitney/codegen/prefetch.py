@@ -8,6 +8,7 @@ from . import memory
 
 ROWS_AHEAD = 3  # more would crowd a set of the first cache where rows lie 4 KiB apart
 NEAR, SECOND = 3, 2  # into the first cache, into the second
+BYTES_AHEAD = 16384  # where one row of several comes from memory (from 4 KiB on all are as good)
 
 
 def prefetch_line(e, pointer, level: int = NEAR, for_writing: bool = False) -> None:

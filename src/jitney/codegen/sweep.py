@@ -90,7 +90,7 @@ def _columns(k, stage, variable, low, high, rows) -> None:
             k.scalars[down] = row
             for depth in range(len(stage.loops) - 1):
                 k._emit_home((0, depth))
-            accumulators = k._stage_body(0, stage, accumulators, len(stage.loops) - 1)
+            accumulators = k._stage_body(0, stage, len(stage.loops) - 1, accumulators)
         _write(k, variable, low, reduce.asked(k.e, accumulators))
         return []
 

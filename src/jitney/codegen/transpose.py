@@ -39,8 +39,8 @@ def allocate_tiles(k) -> None:
         k.e.emit_raw(f"  %tile{number} = alloca {type_}, i64 {size}, align 64")
 
 
-def emit_tiles(k, piece) -> None:
-    """One piece."""
+def emit_tiles(k, piece, carried) -> list:
+    """One piece, the body of a loop over them."""
     e, side = k.e, k.kernel.tile.side
     v_extent = _extent(k, k.kernel.rows[-1])
     strip, length = f"%s{len(k.slotted.values)}", f"%s{len(k.slotted.values) + 1}"
@@ -59,6 +59,7 @@ def emit_tiles(k, piece) -> None:
         return []
 
     k.loop(v_low, v_high, side, [], tile, "tile")
+    return carried
 
 
 def _extent(k, loop):

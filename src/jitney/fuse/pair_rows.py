@@ -13,9 +13,9 @@ import math
 from dataclasses import replace
 
 from .affine import Affine, coefficient_of, scale, variable
-from .kernel import Expr, Kernel, Loop, Reduction, Store
+from .kernel import Expr, Kernel, Loop, Reduction, Store, Stream
 
-MOST_ELEMENTS = 4096  # of a row: longer ones wait little, and two of them should stay near
+MOST_ELEMENTS = 2048  # of a row: longer ones wait little, and two of them should stay near
 
 
 def pair_rows(kernel: Kernel, used: list[Expr]) -> list[Expr]:
@@ -55,7 +55,8 @@ def _is_worth(kernel: Kernel) -> bool:
         return False
     if any(stage.carried or stage.test is not None for stage in kernel.stages):
         return False
-    plain = kernel.tile is None and not (kernel.borders or kernel.near or kernel.stream)
+    plain = kernel.tile is None and not (kernel.borders or kernel.near)
+    plain = plain and kernel.stream != Stream.PARTS  # two rows begin at different places in lines
     in_place = any(mode == "inout" for _, mode in kernel.buffers)
     lengths = [math.prod(loop.extent for loop in stage.loops) for stage in kernel.stages]
     return plain and not in_place and max(lengths) <= MOST_ELEMENTS

@@ -27,12 +27,15 @@ _STREAMED = ("f32", "f64", "i32", "u32", "i64", "u64")
 SHORT_AXIS = 8
 ROWS_SWEPT = ((10, 16), (60, 4))  # by the cost of an element
 FEW_SWEPT, SET_BYTES = 4, 4096  # rows so far apart meet in one set of the first cache
+MOST_FROM_MEMORY = 8  # more rows at a time come sooner (4096 x 4096: .75 of the time of 4)
 MIN_SWEPT = 32  # rows that are worth going through in the order of memory
 MAX_ANEW = 16  # cost of what each turn computes anew for its rows: a division, say
 NS_PER_OPERATION = 0.3  # one vector instruction, about one a cycle at 3.5 GHz
 NS_PER_BYTE = 0.04  # 25 GB/s
 NARROW = 1 << 30
-SAVED_BYTES = 512 << 10  # of saved values beside their sources: they should stay in L2
+# Of saved values, on the stack: lines of memory used whole matter more than that they stay in the
+# second cache (softmax of the columns of 8192 x 2048: 10 ms with 256 bytes of a row, 20 with 64).
+SAVED_BYTES = 2 << 20
 
 
 def schedule_kernel(
@@ -207,12 +210,14 @@ def _smallness(kernel, elements, repeated) -> int:
 
 def _streams(kernel: Kernel, used: list[Expr]) -> Stream:
     """Whether rows go past the caches: much is written, to large results, along their rows."""
-    if kernel.lane != "row" or kernel.stages or not kernel.stores or kernel.small:
+    stores, loops = _stores_of_rows(kernel)
+    if not stores or kernel.small:
         return Stream.NONE
-    extents = {lo.variable: lo.extent for lo in kernel.rows}
-    found = [_streamed_store(kernel, store, extents) for store in kernel.stores]
-    results = {store.buffer: 0 for store in kernel.stores}
-    for store, (size, _) in zip(kernel.stores, found, strict=True):
+    extents, inner = {lo.variable: lo.extent for lo in loops}, loops[-1].variable
+    found = [_streamed_store(kernel, store, extents, inner) for store in stores]
+    extents.update({lo.variable: lo.extent for lo in _stage_loops(kernel)})
+    results = {store.buffer: 0 for store in stores}
+    for store, (size, _) in zip(stores, found, strict=True):
         results[store.buffer] = max(results[store.buffer], size)
     result = sum(results.values())
     if not all(size for size, _ in found) or result < STREAM_BYTES and (
@@ -221,18 +226,33 @@ def _streams(kernel: Kernel, used: list[Expr]) -> Stream:
         return Stream.NONE
     if not (kernel.borders or kernel.near) and all(in_lines for _, in_lines in found):
         return Stream.LINES
-    in_parts = kernel.rows[-1].extent >= LEAST_ROW and len(kernel.stores) == 1
+    in_parts = loops[-1].extent >= LEAST_ROW and len(stores) == 1
     return Stream.PARTS if in_parts else Stream.NONE
 
 
-def _streamed_store(kernel: Kernel, store, extents) -> tuple[int, bool]:
+def _stores_of_rows(kernel: Kernel) -> tuple[list, list[Loop]]:
+    """All that a kernel stores if that is whole rows, which may be its last stage's, and the loops
+    around them; else nothing."""
+    if kernel.lane == "row" and not kernel.stages:
+        return kernel.stores, kernel.rows
+    if kernel.lane != "stage" or kernel.stores or any(s.stores for s in kernel.stages[:-1]):
+        return [], []
+    last = kernel.stages[-1]
+    if last.reductions or last.saves or last.carried or any(
+        lo.chunk_row is not None for lo in last.loops
+    ):
+        return [], []
+    return last.stores, [*kernel.rows, *last.loops]
+
+
+def _streamed_store(kernel: Kernel, store, extents, inner: int) -> tuple[int, bool]:
     """(bytes of the result it fills, 0 where it should not go past the caches, whether its rows
     begin where lines do)."""
     code, mode = kernel.buffers[store.buffer]
     start, terms = store.position
     rest = dict(terms)
     if mode != "out" or store.mask is not None or code not in _STREAMED or (
-        rest.pop(kernel.rows[-1].variable, 0) != 1
+        rest.pop(inner, 0) != 1
         or any(atom < 0 or c < 0 for atom, c in rest.items())
     ):
         return 0, False
@@ -300,6 +320,9 @@ def _rows_swept(kernel: Kernel, used, target: CpuTarget) -> int:
     apart = {af.coefficient_of(x.attrs[1], down) * nbytes_of(x.dtype) for x in inner
              if x.op == "load"}  # fmt: skip
     most = FEW_SWEPT if any(n and n % SET_BYTES == 0 for n in apart) else 16
+    extents = {lo.variable: lo.extent for lo in [*kernel.rows, *stage.loops]}
+    if _bytes_read(kernel, used, extents) >= STREAM_BYTES:
+        most = MOST_FROM_MEMORY
     return min(most, next((rows for limit, rows in ROWS_SWEPT if cost <= limit), 2))
 
 

@@ -20,6 +20,8 @@ COLUMNS_PIECE = 1 << 17
 SHORT_RUN = 64  # elements of a run below which what is summed in the order of memory is little
 ROWS = 16  # taken at a time down columns: pieces have whole such groups
 LONG_COLUMN, WIDE = 512, 4096  # more columns are cut themselves, and rows stay long runs of memory
+LARGE, WIDEST = 1 << 22, 1 << 16  # elements that come from memory: there whole rows come soonest
+ROWS_OF_WIDE, LEAST_PIECES = 128, 8
 
 
 def should_split(node: Node, is_row: bool) -> bool:
@@ -36,7 +38,7 @@ def should_split(node: Node, is_row: bool) -> bool:
 def _has_long_columns(node: Node) -> bool:
     axes, columns, size = node.attrs[1], node.size, node.args[0].size
     return (
-        SPLIT_ROWS <= columns < WIDE
+        SPLIT_ROWS <= columns < (WIDE if size < LARGE else WIDEST)
         and axes == tuple(range(len(axes)))
         and size >= max(COLUMNS_SIZE, LONG_COLUMN * columns)
     )
@@ -98,5 +100,7 @@ def _elements_of_a_piece(node: Node, source: Node, axes) -> int:
     if node.size >= SPLIT_ROWS:
         size, piece = source.size, COLUMNS_PIECE
     pieces = min(extent, 256, max(2, size // piece))
+    if node.size >= WIDE:
+        pieces = max(LEAST_PIECES, extent // ROWS_OF_WIDE)
     chunk = -(-extent // pieces)
     return chunk if node.size < SPLIT_ROWS else -(-chunk // ROWS) * ROWS
