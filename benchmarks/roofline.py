@@ -97,6 +97,10 @@ def blur(x):
                                        + x[1:-1, :-2] + x[1:-1, 2:]))  # fmt: skip
 
 
+def periodic(u):
+    return u + 0.1 * (sum(jnp.roll(u, s, a) for a in range(3) for s in (-1, 1)) - 6.0 * u)
+
+
 def elementwise() -> list[Task]:
     x, y, big = random(1000, 1000), random(1000, 1000), random(4096, 4096)
     half = x.astype(jnp.bfloat16)
@@ -155,10 +159,6 @@ def layouts() -> list[Task]:
 
 def neighbours() -> list[Task]:
     x, cube = random(1024, 1024), random(128, 128, 128)
-
-    def periodic(u):
-        return u + 0.1 * (sum(jnp.roll(u, s, a) for a in range(3) for s in (-1, 1)) - 6.0 * u)
-
     return [
         task("five points, fixed border", blur, x),
         task("seven points, periodic", periodic, cube),
@@ -171,6 +171,29 @@ def neighbours() -> list[Task]:
              jax.random.randint(jax.random.key(1), (1_000_000,), 0, 256)),
         task("histogram", lambda x: jnp.histogram(x, bins=64, range=(-3, 3))[0], x),
     ]  # fmt: skip
+
+
+def from_memory() -> list[Task]:
+    """Arrays of 64 MiB: what of the programs above is bound by memory when no cache helps."""
+    x, cube = random(4096, 4096), random(256, 256, 256)
+    return [
+        task("softmax of rows, 64 MB", lambda x: jax.nn.softmax(x, axis=-1), x),
+        task("softmax of columns, 64 MB", lambda x: jax.nn.softmax(x, axis=0), x),
+        task("layer norm, 64 MB", layer_norm, x),
+        task("sum of all, 64 MB", lambda x: x.sum(), x),
+        task("sum of columns, 64 MB", lambda x: x.sum(0), x),
+        task("maximum of columns, 64 MB", lambda x: x.max(0), x),
+        task("variance of all, 64 MB", lambda x: x.var(), x),
+        task("transpose, 64 MB", lambda x: x.T + 0.0, x),
+        task("axes 0 and 1 exchanged, 64 MB", lambda x: jnp.swapaxes(x, 0, 1) + 0.0, cube),
+        task("rolled by one, 64 MB", lambda x: jnp.roll(x, 1, 1), x),
+        task("five points, 64 MB", blur, x),
+        task("seven points, 64 MB", periodic, cube),
+        task("2 x 2 pooling, 64 MB", lambda x: x.reshape(2048, 2, 2048, 2).max((1, 3)), x),
+        task("running sum of all, 64 MB", jnp.cumsum, random(4096 * 4096)),
+        task("running sums of rows, 64 MB", lambda x: jnp.cumsum(x, 1), x),
+        task("running sums of columns, 64 MB", lambda x: jnp.cumsum(x, 0), x),
+    ]
 
 
 def matmul_tasks() -> list[Task]:
@@ -189,7 +212,7 @@ def matmul_tasks() -> list[Task]:
 
 FAMILIES = {
     "elementwise": elementwise, "rows": rows, "reductions": reductions, "layouts": layouts,
-    "neighbours": neighbours, "matmul": matmul_tasks,
+    "neighbours": neighbours, "from memory": from_memory, "matmul": matmul_tasks,
 }  # fmt: skip
 
 
