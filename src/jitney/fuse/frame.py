@@ -55,14 +55,15 @@ def framed(partition, operand, update, corner):
     row, window = operand.shape[-1], update.shape[-1]
     if row == window or row < LEAST_ROW or NARROW * (row - window) > row:
         return None
-    if NARROW * (operand.size - update.size) > operand.size or not is_plain(partition, update):
+    left = operand.size - update.size
+    if NARROW * left > operand.size or not _goes_by_elements(partition, update):
         return None
     return partition.table.intern(
         "framed", (operand, update), operand.shape, operand.dtype, (tuple(corner),)
     )
 
 
-def is_plain(partition, node) -> bool:
+def _goes_by_elements(partition, node) -> bool:
     """Whether a node is computed element by element of views of what is stored."""
     seen, stack = set(), [node]
     while stack:

@@ -33,9 +33,10 @@ MAX_ANEW = 16  # cost of what each turn computes anew for its rows: a division, 
 NS_PER_OPERATION = 0.3  # one vector instruction, about one a cycle at 3.5 GHz
 NS_PER_BYTE = 0.04  # 25 GB/s
 NARROW = 1 << 30
-# Of saved values, on the stack: lines of memory used whole matter more than that they stay in the
-# second cache (softmax of the columns of 8192 x 2048: 10 ms with 256 bytes of a row, 20 with 64).
-SAVED_BYTES = 2 << 20
+# Of saved values, on the stack (some threads have 2 MiB of it): lines of memory used whole matter
+# more than the second cache (softmax of the columns of 8192 x 2048: 12.6 ms with 128 bytes of a
+# row, 19.7 with 64).
+SAVED_BYTES = 1 << 20
 
 
 def schedule_kernel(
