@@ -122,7 +122,8 @@ static void scan_slab(const Slab<Code>& s) {
   alignas(64) A before[kStrip<A>], total[kStrip<A>];
   clear<Op>(before, s.width);
   clear<Op>(total, s.width);
-  if (s.width == s.inner) {
+  const bool is_block = s.width < s.inner && s.width * static_cast<int64_t>(sizeof(*s.out)) <= kBlockBytes;
+  if (!is_block) {
     scan_chunk<Code, Op, kReverse, true>(s, 0, before, total);
     return fence_far_stores(s.far);
   }

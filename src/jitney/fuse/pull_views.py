@@ -91,16 +91,22 @@ def in_bounds(builder, position, extent):
 @pull_rule("pad")
 def pull_pad(builder, node, index, mask):
     operand, fill = node.args
+    return _window_in(builder, node, operand, fill, (), index, mask)
+
+
+def _window_in(builder, node, window, around, place, index, mask):
+    """An element of `window`, which begins at node.attrs[0], or one of what is around it, there
+    at `place`."""
     inner, inside = [], None
-    for a, lo, n, padded in zip(index, node.attrs[0], operand.shape, node.shape, strict=True):
+    for a, lo, n, whole in zip(index, node.attrs[0], window.shape, node.shape, strict=True):
         position = af.offset(a, -lo)
         inner.append(position)
-        if not position[1] and not 0 <= position[0] < n:  # one known element of the padding
-            return builder.value(fill, (), mask)
-        if n != padded:
+        if not position[1] and not 0 <= position[0] < n:  # one known element around it
+            return builder.value(around, place, mask)
+        if n != whole:
             inside = builder.both(inside, in_bounds(builder, position, n))
-    outside = builder.value(fill, (), mask)
-    element = builder.value(operand, tuple(inner), builder.both(mask, inside))
+    outside = builder.value(around, place, mask)
+    element = builder.value(window, tuple(inner), builder.both(mask, inside))
     return builder.make("select", (inside, element, outside), node.dtype)
 
 
@@ -108,14 +114,7 @@ def pull_pad(builder, node, index, mask):
 def pull_framed(builder, node, index, mask):
     """An array in which a window at a fixed place has other elements (`frame.framed`)."""
     operand, update = node.args
-    inner, inside = [], None
-    for a, lo, n, whole in zip(index, node.attrs[0], update.shape, node.shape, strict=True):
-        inner.append(af.offset(a, -lo))
-        if n != whole:
-            inside = builder.both(inside, in_bounds(builder, inner[-1], n))
-    old = builder.value(operand, index, mask)
-    new = builder.value(update, tuple(inner), builder.both(mask, inside))
-    return builder.make("select", (inside, new, old), node.dtype)
+    return _window_in(builder, node, update, operand, index, index, mask)
 
 
 @pull_rule("concat")
