@@ -46,6 +46,10 @@ class Accesses:
             value = neighbours.load(self, x, place)
             if value is not None:
                 return value
+        begun = self.begun_rows.get((number, position, self.scalars.get(self.down_swept)))
+        if begun is not None:
+            start = memory.Place(self.scalars[self.vector_variable], "1", ())
+            return memory.load(self.e, code, begun, start, self.lanes, mask, bool(x.args))
         read = strided.load if self._is_strided(code, place) else memory.load
         value = read(self.e, code, f"%b{number}", place, self.lanes, mask, bool(x.args))
         if mask is None:

@@ -60,6 +60,8 @@ class KernelEmitter(Accesses):
         self._down: int | None = None  # the loop that goes down the columns of a vector of rows
         self._stage_of_fold = None  # the stage whose loops are emitted
         self._first_readers: dict = {}  # buffer -> the first stage that reads it
+        self.begun_rows: dict = {}  # where rows that are swept begin (sweep.py)
+        self.down_swept: int | None = None  # the loop that goes down them
 
     def _atoms(self, x):
         return atoms(x, self.by_id)
@@ -229,8 +231,9 @@ class KernelEmitter(Accesses):
         """Runs `body(carried) -> carried` along a vector loop; see [Note: tails]."""
         e, lanes = self.e, self.lanes
         copies = self._copies()
-        whole = self.kernel.stream or self.kernel.pairs is not None
-        masked_only = self.kernel.small or (copies == 1 and not whole)
+        k = self.kernel
+        whole = k.stream or k.pairs is not None or k.sweep
+        masked_only = k.small or (copies == 1 and not whole)
         if not masked_only:
             limit, span = e.fresh(), lanes * copies
             e.emit_raw(f"  {limit} = sub i64 {high}, {span - 1}")

@@ -10,7 +10,7 @@ Down a strip of four vectors the machine's prefetcher loses the way at every row
 20000 x 100 float32 take 280 us by one thread, 122 in this order.
 """
 
-from . import reduce
+from . import memory, reduce
 from .emitter import Value
 
 
@@ -82,6 +82,7 @@ def _emit_loops(k, stage, depth: int, columns) -> None:
 def _columns(k, stage, variable, low, high, rows) -> None:
     """All vectors of columns, with the elements of some rows."""
     down = stage.loops[-1].variable
+    k.begun_rows, k.down_swept = _begun_rows(k, stage, variable, rows), down
 
     def body(_):
         k._emit_home(("row", 0))
@@ -95,6 +96,27 @@ def _columns(k, stage, variable, low, high, rows) -> None:
         return []
 
     k._vector_loop(variable, low, high, [], body)
+    k.begun_rows = {}
+
+
+def _begun_rows(k, stage, variable, rows) -> dict[tuple, str]:
+    """Where the rows of the arrays that are read along them begin, by buffer, position and row.
+    Products of rows and strides left in the loop over columns take a third of its instructions
+    (sums of 2000 x 1000: 61 us, 56 with pointers and no masks but at the rows' ends)."""
+    down, found = stage.loops[-1].variable, {}
+    for x in k.homes.get((0, len(stage.loops) - 1), ()):
+        if x.op != "load":
+            continue
+        number, position = x.attrs
+        terms = dict(k.slotted.affines[position][1])
+        if terms.get(variable) != "1" or down not in terms or min(terms) < 0:
+            continue
+        for row in rows:
+            k.scalars[down] = row
+            base, _ = k.position_without(position, variable)
+            type_ = memory.memory_type(k.kernel.buffers[number][0])
+            found[number, position, row] = memory.pointer_at(k.e, f"%b{number}", type_, base)
+    return found
 
 
 def _starts(k) -> list[Value]:
