@@ -31,6 +31,7 @@ from .fuse.partition import partition_graph
 from .fuse.pieces import cut_pieces
 from .fuse.plan_buffers import plan_buffers
 from .fuse.schedule import lanes_of
+from .graph.block_moments import block_moments
 from .ir.types import nbytes_of
 from .lower.build_graph import build_graph
 from .runtime.check_program import check_program
@@ -59,6 +60,9 @@ def compile_graph(graph, table, out_avals, donated=None, times=None) -> Executab
     target = host_target()
     times = {} if times is None else times
     log = StageLog(graph.name)
+    begin = clock()
+    graph = block_moments(graph, table)
+    times["graph"] = times.get("graph", 0) + clock() - begin
     log.show("graph", "10_graph.txt", lambda: str(graph))
     begin = clock()
     partition = partition_graph(graph, table, target, _contraction_planner(target))

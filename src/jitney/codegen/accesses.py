@@ -71,6 +71,8 @@ class Accesses:
         from memory need more time to come (softmax of 8192 x 2048: .84 of the time if they are
         asked into the second cache)."""
         stage = self._stage_of_fold
+        if stage is None or stage.is_part:
+            return
         if self._first_readers.setdefault(number, stage) is stage or not self.kernel.rows:
             return
         pair = self.kernel.pairs

@@ -99,6 +99,7 @@ class Carry:
 class Stage:
     """`test`: the single loop runs while it holds (its extent means nothing then), but no more than
     a bounded number of turns a call; buffer `flag` tells the caller whether it held at the end.
+    `is_part`: a later stage has longer loops, so this one has not read what that will read.
     """
 
     loops: list[Loop]
@@ -108,6 +109,7 @@ class Stage:
     carried: list[Carry] = field(default_factory=list)
     test: Expr | None = None
     flag: int = 0
+    is_part: bool = False
 
     def results(self) -> list[Expr]:
         """The expressions this stage is there for."""
@@ -299,7 +301,8 @@ def number_slots(kernel: Kernel, used: list[Expr]) -> SlottedKernel:
     if kernel.saved:
         lines.append("saved " + " ".join(f"{code}:{slots.new(n)}" for code, n in kernel.saved))
     for stage in kernel.stages:
-        lines.append("loops " + " ".join([loop_text(loop) for loop in stage.loops]))
+        part = " part" * stage.is_part
+        lines.append("loops " + " ".join([loop_text(loop) for loop in stage.loops]) + part)
     for expr in used:
         number[expr.id] = len(number)
         op = expr.op

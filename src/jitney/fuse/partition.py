@@ -34,6 +34,7 @@ from .order_items import is_circular
 from .pair_rows import pair_rows
 from .reuse_kernel import Recorder, describe, remember, reuse
 from .schedule import schedule_kernel
+from .sibling_reductions import MOST_SIBLINGS, REDUCTIONS, siblings
 from .split_reductions import SPLIT_SIZE
 from .updates import depends
 
@@ -95,6 +96,7 @@ class Partition:
         self.node_of: dict[int, Node] = {}
         self.places: dict[tuple, tuple[int, set]] = {}
         self.repeated: dict[int, int] = {}
+        self.origins: dict[int, Node] = {}  # whose pieces a partial reduction has
         self.separated: set[int] = set()  # updates that need not be looked at again (updates.py)
         if self.is_nested:
             return
@@ -210,6 +212,8 @@ class Partition:
         share a source with it (the factors a backward pass reads of a long chain, say, which
         kernels of their own would each compute from the chain's beginning)."""
         roots = [(node, self.views.get(node.id))]
+        if node.op in REDUCTIONS and self.merge_outputs:
+            return roots + self._siblings(node)
         if node.op == "concat" and self.merge_outputs and node.size > MERGED_SIZE:
             return roots + self._twins(node)
         if not self._may_be_merged(node):
@@ -227,6 +231,13 @@ class Partition:
                 kept.append(other)
         self.pending[-2 * MERGED_ROOTS :] = reversed(kept)
         return roots
+
+    def _siblings(self, node):
+        """Rule 6 for reductions: others waiting that read what this one reads."""
+        found = siblings(self, node, self.pending[-2 * MERGED_ROOTS :])
+        for other in found:
+            self.pending.remove(other)
+        return [(other, self.views[other.id]) for other in found]
 
     def _twins(self, node):
         """Rule 6 for concatenations: others waiting whose parts can be computed beside this one's:
@@ -289,6 +300,8 @@ class Partition:
         """Rule 6: groups of elementwise roots of one shape that read a common node."""
         groups: list = []
         for node, view in roots:
+            if self._joins_siblings(node, view, groups):
+                continue
             alone = not self.merge_outputs or not is_elementwise(node) or node.size == 0
             if alone or self.view_of(node) not in (None, view):
                 groups.append([(node, view)])
@@ -306,6 +319,17 @@ class Partition:
             else:
                 groups.append([(node, view)])
         return groups
+
+    def _joins_siblings(self, node, view, groups) -> bool:
+        """Puts a reduction among outputs into the group of others that read what it reads."""
+        if not self.merge_outputs or node.op not in REDUCTIONS or self.view_of(node) is not view:
+            return False
+        for group in groups:
+            members = [n for n, _ in group]
+            if all(siblings(self, n, [node]) for n in members) and len(group) < MOST_SIBLINGS:
+                group.append((node, view))
+                return True
+        return False
 
     def emit(self, roots) -> None:
         """Adds the item that computes the root(s) into their view(s)."""

@@ -54,6 +54,10 @@ def schedule_kernel(
         kernel.rows = _longest_last(kernel.rows)
     rows = math.prod(lo.extent for lo in kernel.rows)
     inner = sum(_trip_count(s) for s in kernel.stages)
+    longest = 0
+    for stage in reversed(kernel.stages):
+        stage.is_part = _trip_count(stage) < longest
+        longest = max(longest, _trip_count(stage))
     elements = rows * max(1, inner)
     kernel.small = _smallness(kernel, elements, repeated)
     kernel.copies = _vectors_beside(kernel, used, target)

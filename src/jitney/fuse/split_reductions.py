@@ -77,6 +77,7 @@ def split(partition, node: Node) -> Node:
     partial = partition.table.intern(
         "partial", (source,), (pieces, *kept), node.dtype, (kind, axes, chunk)
     )
+    partition.origins[partial.id] = node
     partition.request(partial)
     return partition.table.intern("reduce", (partial,), node.shape, node.dtype, (kind, (0,)))
 
@@ -88,6 +89,7 @@ def _inner_first(partition, node: Node) -> Node:
     inner = _last_axes(axes, len(source.shape))
     kept = source.shape[: len(source.shape) - len(inner)]
     first = partition.table.intern("reduce", (source,), kept, node.dtype, (kind, inner))
+    partition.origins[first.id] = node
     partition.request(first)
     others = axes[: len(axes) - len(inner)]
     return partition.table.intern("reduce", (first,), node.shape, node.dtype, (kind, others))

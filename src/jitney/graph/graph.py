@@ -58,6 +58,7 @@ class Graph:
         self.outputs: list[Node] = outputs
         self.name = name
         self.effects: list[Node] = list(effects)
+        self.together: dict[int, frozenset] = {}  # reductions of the same rows, by node
         self._users: dict[int, list[Node]] | None = None
 
     def users_of(self, node: Node) -> list[Node]:
