@@ -1,4 +1,4 @@
-"""Variances that read memory once: as NumPy's of any data, axes, types, and as those of two readings."""
+"""Variances that read memory once: as NumPy's of any data, axes and types."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ DATA = {
     "far from zero": lambda x: x + 1000,
     "a trend": lambda x: x + np.linspace(0, 3000, x.size),
     "zeros first": lambda x: np.where(np.arange(x.size) < 100_000, 0, x + 500),
-    "every block begins with zeros": lambda x: np.where(np.arange(x.size) % 8192 < 1024, 0, x + 500),
+    "blocks begin with zeros": lambda x: np.where(np.arange(x.size) % 8192 < 1024, 0, x + 500),
     "the first of a block is far": lambda x: np.where(np.arange(x.size) % 8192 == 0, 1e5, x),
     "steps": lambda x: x + 100 * np.floor(np.arange(x.size) / 3000),
     "constant": lambda x: np.full_like(x, 3.7),

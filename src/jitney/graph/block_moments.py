@@ -58,10 +58,9 @@ def block_moments(graph: Graph, table: NodeTable) -> Graph:
         m = sums.get(node.id) or totals.get(node.id)
         if m is not None:
             blocks = _blocks(builder, m, new[m.source.id], result.together)
-            mean = new.get(m.mean.id)
             new[node.id] = (
                 _first(builder, m, blocks) if node is m.first
-                else _total(builder, m, blocks, mean)
+                else _total(builder, m, blocks, new[m.mean.id])
             )
         else:
             same = all(a is b for a, b in zip(args, node.args, strict=True))
