@@ -418,6 +418,8 @@ class KernelEmitter(Accesses):
         for r in stage.reductions:
             width = reduce.width(r)
             element = self._as_lanes(self.values[r.expr.id])
+            if r.factor is not None:
+                element = reduce.Product(element, self._as_lanes(self.values[r.factor.id]))
             where = self._position_of(r) if r.index is not None else None
             before = accumulators[position : position + width]
             result.extend(reduce.combine(self.e, r, before, element, where, mask, pairs))

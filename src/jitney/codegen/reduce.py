@@ -8,6 +8,8 @@ an element, where a NaN-propagating maximum takes five. fmax and fmin leave NaN 
 whether a number was met. Which zero they give for {0, -0} is open.
 """
 
+from typing import NamedTuple
+
 from ..ir.types import kind_of
 from .elementwise import COMBINE, evaluate, identity_of, llvm_type, narrow, widen, widen_code
 from .emitter import Value
@@ -79,11 +81,21 @@ def asked(e, accumulator):
     ]  # fmt: skip
 
 
+class Product(NamedTuple):
+    """An element that is a product: it is added with one rounding."""
+
+    first: Value
+    second: Value
+
+
 def combine(e, reduction, accumulator, element, position, mask, pairs=None):
     """The accumulator after one more element (per lane), unchanged where mask is false. `pairs`: of
     what two elements that share a comparison for NaN are: "copies", where all copies belong to one
     result, or "turns", where the next element follows in this block (see `asked`)."""
     code = accumulator_code(reduction)
+    if isinstance(element, Product):
+        result = [evaluate(e, "fma", code, (code,) * 3, (*element, accumulator[0]))]
+        return _masked(e, mask, result, accumulator)
     element = widen(e, element, reduction.expr.dtype)
     if _tracks_nan(reduction):
         pick = e.fast_max if reduction.kind == "max" else e.fast_min
@@ -98,6 +110,11 @@ def combine(e, reduction, accumulator, element, position, mask, pairs=None):
         result = _better(e, reduction.kind, code, accumulator, [element, position], first=True)
     else:
         result = [_apply(e, reduction.kind, code, accumulator[0], element)]
+    return _masked(e, mask, result, accumulator)
+
+
+def _masked(e, mask, result, accumulator):
+    """The result where the mask is true, the accumulator elsewhere."""
     if mask is not None:
         result = [
             e.select(mask, new, old) for new, old in zip(result, accumulator, strict=True)

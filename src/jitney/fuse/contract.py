@@ -1,8 +1,9 @@
 """Joins multiplications with the additions they feed: a*b + c with one rounding.
 
 In: a kernel's live expressions. Out: the same, with `fma`, `fms` (a*b - c) and `fnma` (c - a*b) in
-place of float additions one of whose operands is a product used nowhere else. The machine does
-either at the price of one; XLA contracts the same patterns, so results agree with JAX's more often.
+place of float additions one of whose operands is a product used nowhere else, and sums of such
+products in place of sums of their values. The machine does either at the price of one; XLA
+contracts the same patterns, so results agree with JAX's more often.
 Decided here, on expressions, so that small and large kernels round alike.
 """
 
@@ -18,6 +19,10 @@ def contract_products(kernel: Kernel, used: list[Expr]) -> list[Expr]:
     for x in used:
         if x.op in ("add", "sub") and x.dtype in _CODES:
             _contract(x, uses, dead)
+    for r in [r for stage in kernel.stages for r in stage.reductions]:
+        if r.kind == "sum" and r.dtype in _CODES and _is_product(r.expr, uses):
+            dead.add(r.expr.id)
+            r.expr, r.factor = r.expr.args
     return [x for x in used if x.id not in dead]
 
 

@@ -97,6 +97,9 @@ class _Row:
         element = np.asarray(element).astype(wide) if wide else element
         start = scalar_ops.identity(r.kind, r.expr.dtype) if total is None else total
         with np.errstate(all="ignore"):
+            if r.factor is not None:
+                factors = (element, values[r.factor.id], start)
+                return np.asarray(scalar_ops.evaluate("fma", r.dtype, factors))[()]
             return scalar_ops.REDUCERS[r.kind](start, element)
 
     def _finish(self, r, total):

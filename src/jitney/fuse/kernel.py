@@ -65,13 +65,15 @@ class Loop:
 @dataclass
 class Reduction:
     """kind: sum prod max min and or xor argmax argmin (`index`: the position these count, `narrow`:
-    which needs no more than 30 bits)."""
+    which needs no more than 30 bits). With `factor` the sum is one of products, rounded once each
+    with the sum before them."""
 
     kind: str
     expr: Expr
     dtype: str
     index: Affine | None = None
     narrow: bool = False
+    factor: Expr | None = None
 
 
 @dataclass
@@ -114,6 +116,7 @@ class Stage:
     def results(self) -> list[Expr]:
         """The expressions this stage is there for."""
         found = [r.expr for r in self.reductions] + [e for _, _, e in self.saves]
+        found += [r.factor for r in self.reductions if r.factor is not None]
         found += [c.next for c in self.carried]
         return found + ([self.test] if self.test is not None else [])
 
@@ -337,7 +340,8 @@ def number_slots(kernel: Kernel, used: list[Expr]) -> SlottedKernel:
         for r in stage.reductions:
             where = f" at {affine(r.index)}" if r.index is not None else ""
             where += " narrow" if r.narrow else ""
-            lines.append(f"stage {s} {r.kind}:{r.dtype} e{number[r.expr.id]}{where}")
+            times = f"*e{number[r.factor.id]}" if r.factor is not None else ""
+            lines.append(f"stage {s} {r.kind}:{r.dtype} e{number[r.expr.id]}{times}{where}")
         for k, position, expr in stage.saves:
             lines.append(f"stage {s} save {k}[{affine(position)}]=e{number[expr.id]}")
         lines += [f"stage {s} {store_text(store)}" for store in stage.stores]

@@ -125,7 +125,8 @@ class _Pairs:
 
     def _second_sum(self, r: Reduction) -> Reduction:
         index = self.second(r.index) if r.index is not None else None
-        return replace(r, expr=self.seconds[r.expr.id], index=index)
+        factor = self.seconds[r.factor.id] if r.factor is not None else None
+        return replace(r, expr=self.seconds[r.expr.id], index=index, factor=factor)
 
     def _both_stores(self, stores: list[Store]) -> list[Store]:
         found = []

@@ -30,6 +30,7 @@ from .choose_stored import heaviest, stored_operands, work_again, worth_storing
 from .contract import contract_products
 from .kernel import Store, live_expressions, number_slots
 from .layout import product_strides
+from .multiply_shares import multiply_shares
 from .order_items import is_circular
 from .pair_rows import pair_rows
 from .reuse_kernel import Recorder, describe, remember, reuse
@@ -420,7 +421,7 @@ class Partition:
     def _step_of(self, kernel, builder) -> KernelStep:
         used = contract_products(kernel, live_expressions(kernel))
         cost = schedule_kernel(kernel, used, self.target, repeated=self.is_nested)
-        used = pair_rows(kernel, used)
+        used = pair_rows(kernel, multiply_shares(kernel, used))
         slotted = number_slots(kernel, used)
         buffers = [self.buffers[i] for i in builder.buffer_ids]
         writes = {

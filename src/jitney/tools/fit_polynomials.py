@@ -155,6 +155,11 @@ def _elementary():
             lambda r: r if abs(r) < TINY else r**2 / mp.expm1(r), -half_ln2, half_ln2,
             tuple(range(m_terms)), kind,
         )
+    sixteenth = mp.log(2) / 32 * mp.mpf("1.001")
+    yield Fit(
+        "exp_sixteenth_f32", series_quotient(lambda r: (mp.expm1(r) - r) / r**2, "0.5"),
+        lambda r: r**2 / mp.exp(r), -sixteenth, sixteenth, (0, 1), "float",
+    )
     cubic_weight = lambda f: f**2 if abs(f) < TINY else f**3 / mp.log1p(f)
     yield Fit("log_f32", _log_cubic(), cubic_weight, "-0.2501", "0.5001", tuple(range(9)), "float")
     yield Fit(
@@ -318,6 +323,8 @@ def fit_table(spec):
 TABLES = (
     Table("erf_table_f32", mp.erf, "0.25", 16, 5, "float"),
     Table("erf_table_f64", mp.erf, "0.375", 16, 13, "double"),
+    Cells("exp_table_f32", [(round_to("float", mp.mpf(2) ** (mp.mpf(j) / 16)),)
+                            for j in range(16)]),
     Table("tanh_table_f32", mp.tanh, mp.mpf("9.125") / 32, 32, 6, "float"),
     *(Pieces(*row) for row in (*fit_special.tables(), *fit_gamma.tables())),
     *(Cells(*row) for row in fit_inverse.cells()),
