@@ -1,4 +1,4 @@
-"""Reductions that read the same arrays are one kernel; those that need one another are not."""
+"""What reads the same arrays is one kernel: reductions, and arrays stored beside them."""
 
 import numpy as np
 import pytest
@@ -91,3 +91,103 @@ def test_none_and_empty():
     total, product = jax.jit(lambda x: (x.sum(0), x.prod(0)))(x)
     np.testing.assert_array_equal(total, np.zeros(5))
     np.testing.assert_array_equal(product, np.ones(5))
+
+
+# --- arrays stored beside reductions -------------------------------------------------------------
+
+BESIDE = {
+    "all": lambda x: (x * 2 + 1, (x * 2 + 1).sum()),
+    "rows": lambda x: (jnp.maximum(x, 0), jnp.maximum(x, 0).sum(1)),
+    "columns": lambda x: (x * 3, (x * 3).sum(0)),
+    "another": lambda x: (x - 1, x * x, x.max(1), x.min(1)),
+    "positions": lambda x: (abs(x), abs(x).argmax(1)),
+    "wider": lambda x: (x > 0, x.astype(jnp.int32), x.sum()),
+}
+
+
+def plain(name, x):
+    return [np.asarray(a, dtype="float64") for a in jax.tree.leaves(
+        [BESIDE[name](jnp.asarray(x))])]
+
+
+@pytest.mark.parametrize("shape", [(300, 400), (64, 1024), (1000, 1000), (33, 1027), (5000, 600)])
+@pytest.mark.parametrize("name", BESIDE)
+def test_stored_beside_a_reduction(name, shape):
+    x = numbers(shape)
+    found = jax.jit(BESIDE[name])(x)
+    for a, b in zip(found, plain(name, x), strict=True):
+        np.testing.assert_allclose(np.asarray(a, "f8"), b, rtol=1e-4, atol=2e-3 * np.sqrt(x.size))
+
+
+@pytest.mark.parametrize("name, most", [("all", 2), ("rows", 1), ("another", 1), ("wider", 2)])
+def test_what_is_stored_is_read_once(name, most):
+    assert kernels(BESIDE[name], jnp.asarray(numbers((1000, 1000)))).count("] kernel ") == most
+
+
+def test_a_loss_and_its_gradient():
+    p, y = numbers((1000, 500)), numbers((500, 1000)).T.copy()
+    both = jax.value_and_grad(lambda p: ((p - y) ** 2).mean())
+    assert kernels(both, jnp.asarray(p)).count("] kernel ") == 2
+    loss, slope = jax.jit(both)(p)
+    np.testing.assert_allclose(loss, ((p - y).astype("f8") ** 2).mean(), rtol=1e-5)
+    np.testing.assert_allclose(slope, 2 * (p - y) / p.size, rtol=1e-5, atol=1e-12)
+
+
+def test_an_array_that_needs_the_sum():
+    x = numbers((400, 500)) + 3
+    found = jax.jit(lambda x: (x / x.sum(), x.sum()))(x)
+    np.testing.assert_allclose(found[0], x / x.sum(dtype="f8"), rtol=1e-5)
+
+
+def test_a_sum_that_needs_the_array_elsewhere():
+    """The sum reads the array's neighbours: it is stored first."""
+    x = numbers((400, 500))
+    def fun(x):
+        y = jnp.exp(x)
+        return y, (y[:, 1:] * y[:, :-1]).sum(), (y * y[::-1]).sum()
+    found = jax.jit(fun)(x)
+    y = np.exp(x.astype("f8"))
+    expected = (y, (y[:, 1:] * y[:, :-1]).sum(), (y * y[::-1]).sum())
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4)
+
+
+def test_products_keep_their_epilogues():
+    a, b = numbers((256, 300)), numbers((300, 256))
+    def fun(a, b):
+        y = jnp.maximum(a @ b, 0)
+        return y, y.sum()
+    found = jax.jit(fun)(a, b)
+    expected = np.maximum(a.astype("f8") @ b, 0)
+    np.testing.assert_allclose(found[0], expected, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(found[1], expected.sum(), rtol=1e-4)
+
+
+def test_large_arrays_go_past_the_caches():
+    x = jnp.asarray(numbers((4096, 2048)))
+    text = kernels(lambda x: (x + 1, (x + 1).sum()), x)
+    assert " stream\n" in text
+    y, total = jax.jit(lambda x: (x + 1, (x + 1).sum()))(x)
+    np.testing.assert_array_equal(y, np.asarray(x) + 1)
+    np.testing.assert_allclose(total, (np.asarray(x, "f8") + 1).sum(), rtol=1e-5)
+
+
+def test_the_same_for_any_number_of_threads():
+    x = jnp.asarray(numbers((1234, 1000)))
+    results = []
+    for threads in (1, 2, 3):
+        jax._native.set_num_threads(threads)
+        results.append([np.asarray(v) for v in jax.jit(BESIDE["columns"])(x)])
+    jax._native.set_num_threads(0)
+    for other in results[1:]:
+        for a, b in zip(results[0], other, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_given_up_arrays():
+    """A result in the place of an argument that the reduction reads."""
+    x, y = numbers((500, 400)), numbers((400, 500)).T.copy()
+    step = jax.jit(lambda x, y: (x - y, ((x - y) ** 2).sum()), donate_argnums=0)
+    found = step(jnp.asarray(x), jnp.asarray(y))
+    np.testing.assert_allclose(found[0], x - y, rtol=1e-6)
+    np.testing.assert_allclose(found[1], ((x - y).astype("f8") ** 2).sum(), rtol=1e-5)

@@ -429,7 +429,7 @@ class KernelBuilder:
             for e in reversed(extents):
                 position.append(af.constant(rest % e))
                 rest //= e
-            element = self.value(source, _insert(index, axes, position[::-1]))
+            element = self.value(source, insert(index, axes, position[::-1]))
             total = element if total is None else self.make(combine, (total, element), source.dtype)
         return total
 
@@ -438,7 +438,7 @@ class KernelBuilder:
         level = 0
         while True:
             stage, variables = self.stage_for(level, extents)
-            inner = _insert(index, axes, [af.variable(v) for v in variables])
+            inner = insert(index, axes, [af.variable(v) for v in variables])
             element = self.value(source, inner)
             if self.level(element) <= level:
                 break
@@ -454,7 +454,7 @@ class KernelBuilder:
         return self.make("reduced", (), node.dtype, (where, number, level), used, cost=0)
 
 
-def _insert(index, axes, positions):
+def insert(index, axes, positions):
     """index with positions put in at axes (ascending)."""
     result = list(index)
     for axis, position in zip(axes, positions, strict=True):

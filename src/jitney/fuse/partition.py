@@ -12,7 +12,8 @@ already live in a buffer. The rules of fusion, in order:
  5. A long reduction with few results is split in pieces that depend on its size alone, so that the
     sum is the same for any number of threads.
  6. Outputs of equal shape that share a source are computed by one kernel; so are small nodes that
-    kernels asked for, and parts of concatenations.
+    kernels asked for, parts of concatenations, and reductions over the same loops with the arrays
+    that are made of what they read (`sibling_reductions.py`).
 """
 
 import math
@@ -35,7 +36,14 @@ from .order_items import is_circular
 from .pair_rows import pair_rows
 from .reuse_kernel import Recorder, describe, remember, reuse
 from .schedule import schedule_kernel
-from .sibling_reductions import MOST_SIBLINGS, REDUCTIONS, siblings
+from .sibling_reductions import (
+    MOST_SIBLINGS,
+    REDUCTIONS,
+    is_large,
+    siblings,
+    store_beside,
+    stored_beside,
+)
 from .split_reductions import SPLIT_SIZE
 from .updates import depends
 
@@ -200,13 +208,18 @@ class Partition:
 
     # ------------------------------------------------------------------ the work
     def run(self) -> None:
-        outputs = self._place_outputs()
-        for group in self.alike(outputs):
-            self.emit(group)
+        groups = self.alike(self._place_outputs())
+        self.large = [g for g in groups if self.merge_outputs and is_large(g[0][0])]
+        for group in [g for g in groups if g not in self.large]:
+            self.emit(group, self._beside(group))
         for node in self.graph.effects:
             self.request(node)
-        while self.pending:
-            self.emit(self._with_neighbours(self.pending.pop()))
+        while self.pending or self.large:
+            if self.pending:
+                group = self._with_neighbours(self.pending.pop())
+                self.emit(group, self._beside(group))
+            else:
+                self.emit(self.large.pop(0))
 
     def _with_neighbours(self, node):
         """Rule 6 for what kernels asked for: a small elementwise node, and others waiting that
@@ -239,6 +252,23 @@ class Partition:
         for other in found:
             self.pending.remove(other)
         return [(other, self.views[other.id]) for other in found]
+
+    def _beside(self, group):
+        """Rule 6 for arrays made of what reductions read: outputs, or asked for by other kernels,
+        that the reductions' kernel stores."""
+        reductions = [node for node, _ in group]
+        if not self.merge_outputs or any(node.op not in REDUCTIONS for node in reductions):
+            return []
+        waiting = [node for node in self.pending[-2 * MERGED_ROOTS :] if is_large(node)]
+        outputs = [node for others in self.large for node, _ in others]
+        found = stored_beside(self, reductions, outputs + waiting)
+        for node in found:
+            if node in waiting:
+                self.pending.remove(node)
+        chosen = {node.id for node in found}
+        self.large = [[r for r in others if r[0].id not in chosen] for others in self.large]
+        self.large = [others for others in self.large if others]
+        return [(node, self.views[node.id]) for node in found]
 
     def _twins(self, node):
         """Rule 6 for concatenations: others waiting whose parts can be computed beside this one's:
@@ -332,8 +362,8 @@ class Partition:
                 return True
         return False
 
-    def emit(self, roots) -> None:
-        """Adds the item that computes the root(s) into their view(s)."""
+    def emit(self, roots, beside=()) -> None:
+        """Adds the item that computes the root(s) into their view(s), and arrays beside them."""
         node, view = roots[0]
         maker = STEP_MAKERS.get(node.op)
         item = Item([])
@@ -343,7 +373,7 @@ class Partition:
             others = [roots[1:]] if len(roots) > 1 else []  # of concatenations
             maker(self, node, view, item, *others)
         elif not self._is_made_otherwise(roots, item):
-            self.emit_kernel(roots, item)
+            self.emit_kernel(roots, item, beside=beside)
         self.items.append(item)
 
     def _is_made_otherwise(self, roots, item) -> bool:
@@ -370,26 +400,29 @@ class Partition:
             return
         self.emit_kernel([(node, view)], item)
 
-    def emit_kernel(self, roots, item: Item, position=None) -> None:
-        """Adds a fused kernel. `position(builder, view, index)` overrides where results go."""
+    def emit_kernel(self, roots, item: Item, position=None, beside=()) -> None:
+        """Adds a fused kernel. `position(builder, view, index)` overrides where results go;
+        `beside`: what reductions store beside their results."""
         described = None
-        if position is None:
+        if position is None and not beside:
             roots = [_strip_reshape(self, node, view) for node, view in roots]
             described = describe(self, roots[0][0], roots[0][1]) if len(roots) == 1 else None
         step = reuse(self, described, roots[0][1]) if described is not None else None
         if step is None:
-            step = self._write_kernel(roots, position, described)
+            step = self._write_kernel(roots, position, described, beside)
         item.add(step)
 
-    def _write_kernel(self, roots, position, described) -> KernelStep:
+    def _write_kernel(self, roots, position, described, beside=()) -> KernelStep:
         rows = None
         notes: dict = {}
         for _ in range(2):
             journal = len(self.buffers), len(self.pending), dict(self.views)
             recorder = Recorder(self, described, notes)
-            builder = KernelBuilder(recorder, roots, rows)
+            builder = KernelBuilder(recorder, [*roots, *beside], rows)
             try:
                 stores = self._stores(builder, roots, position)
+                for node, view in beside:
+                    store_beside(builder, roots[0][0], node, view)
                 break
             except NeedRows as need:
                 rows, notes = need.positions, recorder.notes()

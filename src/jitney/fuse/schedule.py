@@ -231,22 +231,27 @@ def _streams(kernel: Kernel, used: list[Expr]) -> Stream:
         return Stream.NONE
     if not (kernel.borders or kernel.near) and all(in_lines for _, in_lines in found):
         return Stream.LINES
-    in_parts = loops[-1].extent >= LEAST_ROW and len(stores) == 1
+    sums = any(stage.reductions for stage in kernel.stages[-1:])
+    in_parts = loops[-1].extent >= LEAST_ROW and len(stores) == 1 and not sums
     return Stream.PARTS if in_parts else Stream.NONE
 
 
 def _stores_of_rows(kernel: Kernel) -> tuple[list, list[Loop]]:
-    """All that a kernel stores if that is whole rows, which may be its last stage's, and the loops
-    around them; else nothing."""
+    """All that a kernel stores by vectors if that is whole rows, which may be its last stage's (or
+    whole lines of a piece of them), and the loops around them; else nothing."""
     if kernel.lane == "row" and not kernel.stages:
         return kernel.stores, kernel.rows
-    if kernel.lane != "stage" or kernel.stores or any(s.stores for s in kernel.stages[:-1]):
+    if kernel.lane != "stage" or any(s.stores for s in kernel.stages[:-1]):
         return [], []
     last = kernel.stages[-1]
-    if last.reductions or last.saves or last.carried or any(
-        lo.chunk_row is not None for lo in last.loops
+    if last.saves or last.carried or any(
+        lo.chunk_row is not None and (lo.chunk % LINE_BYTES or lo is not last.loops[-1])
+        for lo in last.loops
     ):
         return [], []
+    if any(lo.chunk_row is not None for lo in last.loops):  # each element once: in one piece
+        pieces = {lo.chunk_row for lo in last.loops}
+        return last.stores, [*[lo for lo in kernel.rows if lo.variable not in pieces], *last.loops]
     return last.stores, [*kernel.rows, *last.loops]
 
 
@@ -312,7 +317,7 @@ def _rows_swept(kernel: Kernel, used, target: CpuTarget) -> int:
     if kernel.lane != "row" or kernel.small or len(kernel.stages) != 1 or kernel.saved:
         return 0
     stage, row = kernel.stages[0], kernel.rows[-1].variable
-    plain = stage.reductions and not (stage.stores or stage.saves or stage.carried or stage.test)
+    plain = stage.reductions and not (stage.saves or stage.carried or stage.test)
     if not plain or _trip_count(stage) < MIN_SWEPT:
         return 0
     down = stage.loops[-1].variable

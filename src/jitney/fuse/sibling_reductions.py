@@ -1,22 +1,32 @@
-"""Reductions of equal shape that share a source are computed by one kernel, which reads it once.
+"""What is computed beside a reduction, because it reads the same arrays.
 
-In: a reduction of the graph (or the pieces of one) and others that wait to be computed. Out: those
-that join it. Least and greatest of an array, a sum and the sum of squares, the gradients of a scale
-and of a shift are such pairs. None may need another one's result, unless the graph says that they
-belong to the same rows (`Graph.together`): there the kernel has a stage for each.
+In: a reduction of the graph (or the pieces of one) and nodes that wait to be computed. Out: those
+that join its kernel: other reductions over the same loops (least and greatest, a sum and the sum of
+squares, the gradients of a scale and of a shift), and arrays that are made element by element of
+what it reads (a residual and its norm, a gradient and its loss), which its stage stores.
+None may need another one's result, unless the graph says that they belong to the same rows
+(`Graph.together`): there the kernel has a stage for each.
 """
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
 from ..ir.node import Node
+from . import affine as af
+from .build_kernel import insert, is_elementwise
+from .kernel import Store
 from .updates import depends
 
 REDUCTIONS = ("reduce", "argreduce", "partial")
 MOST_SIBLINGS = 4  # accumulators of more would not stay in registers
+MOST_BESIDE = 4  # arrays stored beside reductions
+LEAST_COLUMNS = 512  # where a reduction goes down columns
+LEAST_BESIDE = 4096  # elements of such an array: less is soon computed by a kernel of its own
 NEAR = 24  # nodes below a reduction among which a common source is looked for
 
 
+# ---------------------------------------------------------------------- reductions
 def siblings(partition: Any, node: Node, others: Iterable[Node]) -> list[Node]:
     """Those of `others` that the kernel of the reduction `node` computes beside it."""
     group = [node]
@@ -36,7 +46,7 @@ def _are_siblings(partition: Any, a: Node, b: Node) -> bool:
         return a is not b
     return (
         _loops(a) == _loops(b)
-        and _share_an_array(a, b)
+        and bool(_arrays_near(a) & _arrays_near(b))
         and not (_needs(partition, a, b) or _needs(partition, b, a))
     )
 
@@ -50,16 +60,16 @@ def _loops(node: Node) -> tuple:
     """What the loops of a reduction's kernel are made of."""
     if node.op not in REDUCTIONS:
         return ()
-    axes = node.attrs[1] if isinstance(node.attrs[1], tuple) else (node.attrs[1],)
-    return node.shape, node.args[0].shape, axes, node.attrs[2:]
+    return node.shape, node.args[0].shape, axes_of(node), node.attrs[2:]
 
 
-def _share_an_array(a: Node, b: Node) -> bool:
-    """Whether both read, near above them, an array as large as what they reduce."""
-    return bool(_arrays_near(a) & _arrays_near(b))
+def axes_of(node: Node) -> tuple[int, ...]:
+    """The axes a reduction goes along."""
+    return node.attrs[1] if isinstance(node.attrs[1], tuple) else (node.attrs[1],)
 
 
 def _arrays_near(node: Node) -> set[int]:
+    """Arrays as large as what is reduced, near above the reduction."""
     size, seen, waiting = node.args[0].size, set[int](), list(node.args)
     found = set[int]()
     for x in waiting:  # grows meanwhile
@@ -70,3 +80,77 @@ def _arrays_near(node: Node) -> set[int]:
             found.add(x.id)
         waiting.extend(x.args)
     return found
+
+
+# ---------------------------------------------------------------------- arrays beside reductions
+def stored_beside(partition: Any, group: list[Node], others: Iterable[Node]) -> list[Node]:
+    """Those of `others` that the kernel of these reductions stores beside them."""
+    node, found = group[0], list[Node]()
+    source = node.args[0]
+    is_cut = node.op == "reduce" and partition.should_split(node, True)  # its pieces come later
+    in_order = _goes_along_runs(node) or _goes_down_columns(node)
+    of_blocks = any(x.id in partition.graph.together for x in group)
+    if is_cut or of_blocks or not in_order or source.size < LEAST_BESIDE:
+        return []
+    read = set[int]().union(*[_arrays_at_element(x.args[0]) for x in group])
+    for other in others:
+        if (
+            len(found) < MOST_BESIDE
+            and is_elementwise(other)
+            and other.size == source.size
+            and read & _arrays_at_element(other)
+            and not _ends_a_product(partition, other)
+            and not any(_needs(partition, other, x) for x in group)
+            and all(other.id in read or not depends(x, other) for x in group)
+            and not any(depends(other, x) or depends(x, other) for x in found)
+        ):
+            found.append(other)
+    return found
+
+
+def _ends_a_product(partition: Any, node: Node) -> bool:
+    """Whether a matrix product or convolution may store the node as its epilogue."""
+    nodes = partition.table.nodes
+    near = [nodes[i] for i in _arrays_at_element(node)]
+    return any(x.op in ("dot", "conv") and partition.view_of(x) is None for x in near)
+
+
+def _goes_along_runs(node: Node) -> bool:
+    return axes_of(node)[-1] == len(node.args[0].shape) - 1
+
+
+def _goes_down_columns(node: Node) -> bool:
+    """Whether long rows are read whole and in order, and threads share them (codegen/sweep.py)."""
+    axes, shape = axes_of(node), node.args[0].shape
+    in_order = axes == tuple(range(len(axes))) and shape[-1] >= LEAST_COLUMNS
+    return in_order and node.op == "partial"
+
+
+def _arrays_at_element(node: Node) -> set[int]:
+    """`node` and the arrays of its size that it is made of, element by element."""
+    seen, waiting = set[int](), [node]
+    for x in waiting:  # grows meanwhile
+        if x.id in seen or x.size != node.size or len(seen) >= NEAR or x.op == "broadcast":
+            continue
+        seen.add(x.id)
+        if is_elementwise(x) or x.op == "reshape":
+            waiting.extend(x.args)
+    return seen
+
+
+def store_beside(builder: Any, reduction: Node, node: Node, view: Any) -> None:
+    """Adds to the stage of a reduction that the builder has pulled what stores `node` there."""
+    source, axes, index = reduction.args[0], axes_of(reduction), builder.root_index
+    extents = tuple([source.shape[a] for a in axes])
+    is_piece = reduction.op == "partial"
+    stage, variables = builder.stage_for(0, extents, "partial" if is_piece else None)
+    inner = insert(index[1:] if is_piece else index, axes, [af.variable(v) for v in variables])
+    expr = builder.value(builder.partition.reshape(node, source.shape), inner)
+    number = builder.buffer_number(view.buffer, "out")
+    where = builder.position_in(view.reshaped(source.shape), inner)
+    stage.stores.append(Store(number, where, expr))
+
+
+def is_large(node: Node) -> bool:
+    """Whether an elementwise node waits for a reduction to be stored beside."""
+    return is_elementwise(node) and math.prod(node.shape) >= LEAST_BESIDE

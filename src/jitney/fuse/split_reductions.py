@@ -18,6 +18,7 @@ PIECE = 16384
 COLUMNS_SIZE = 1 << 19  # elements from which columns are cut: less is done before a thread wakes
 COLUMNS_PIECE = 1 << 17
 SHORT_RUN = 64  # elements of a run below which what is summed in the order of memory is little
+LINES = 64  # elements: pieces of a run have whole cache lines, which may go past the caches
 ROWS = 16  # taken at a time down columns: pieces have whole such groups
 LONG_COLUMN, WIDE = 512, 4096  # more columns are cut themselves, and rows stay long runs of memory
 LARGE, WIDEST = 1 << 22, 1 << 16  # elements that come from memory: there whole rows come soonest
@@ -105,4 +106,7 @@ def _elements_of_a_piece(node: Node, source: Node, axes) -> int:
     if node.size >= WIDE:
         pieces = max(LEAST_PIECES, extent // ROWS_OF_WIDE)
     chunk = -(-extent // pieces)
-    return chunk if node.size < SPLIT_ROWS else -(-chunk // ROWS) * ROWS
+    if node.size >= SPLIT_ROWS:
+        return -(-chunk // ROWS) * ROWS
+    is_run = axes[0] == len(source.shape) - 1
+    return -(-chunk // LINES) * LINES if is_run and chunk > LINES else chunk
