@@ -81,14 +81,17 @@ def _emit_loops(k, stage, depth: int, columns) -> None:
 
 def _columns(k, stage, variable, low, high, rows) -> None:
     """All vectors of columns, with the elements of some rows."""
-    down = stage.loops[-1].variable
+    down, home = stage.loops[-1].variable, (0, len(stage.loops) - 1)
     k.begun_rows, k.down_swept = _begun_rows(k, stage, variable, rows), down
+    whole, numbers = k.homes.get(home, ()), _numbers_of_rows(k, stage, variable, rows)
+    k.homes[home] = [x for x in whole if variable in x.variables]
 
     def body(_):
         k._emit_home(("row", 0))
         accumulators = _read(k, variable, low)
-        for row in rows:
+        for row, known in zip(rows, numbers, strict=True):
             k.scalars[down] = row
+            k.values.update(known)
             for depth in range(len(stage.loops) - 1):
                 k._emit_home((0, depth))
             accumulators = k._stage_body(0, stage, len(stage.loops) - 1, accumulators)
@@ -96,7 +99,21 @@ def _columns(k, stage, variable, low, high, rows) -> None:
         return []
 
     k._vector_loop(variable, low, high, [], body)
-    k.begun_rows = {}
+    k.begun_rows, k.homes[home] = {}, whole
+
+
+def _numbers_of_rows(k, stage, variable, rows) -> list[dict[int, Value]]:
+    """For each row what the stage makes of it alone, the same for all columns."""
+    found = []
+    for row in rows:
+        k.scalars[stage.loops[-1].variable] = row
+        for depth in range(len(stage.loops)):
+            for x in k.homes.get((0, depth), ()):
+                if variable not in x.variables:
+                    k.values[x.id] = k._expression(x)
+        found.append({x.id: k.values[x.id] for x in k.homes.get((0, len(stage.loops) - 1), ())
+                      if variable not in x.variables})  # fmt: skip
+    return found
 
 
 def _begun_rows(k, stage, variable, rows) -> dict[tuple, str]:

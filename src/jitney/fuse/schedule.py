@@ -327,11 +327,13 @@ def _rows_swept(kernel: Kernel, used, target: CpuTarget) -> int:
     if not along or sum(_own_cost(x) for x in anew) > MAX_ANEW:
         return 0
     cost = sum(_own_cost(x) for x in inner)
-    apart = {af.coefficient_of(x.attrs[1], down) * nbytes_of(x.dtype) for x in inner
-             if x.op == "load"}  # fmt: skip
-    most = FEW_SWEPT if any(n and n % SET_BYTES == 0 for n in apart) else 16
+    places = {(x.attrs[0], x.attrs[1][1]) for x in inner if x.op == "load"}
+    places |= {(store.buffer, store.position[1]) for store in stage.stores}
+    steps = [dict(terms).get(down, 0) * nbytes_of(kernel.buffers[b][0]) for b, terms in places]
+    in_one_set = [n for n in steps if n and n % SET_BYTES == 0]
+    most = max(1, FEW_SWEPT // len(in_one_set)) if in_one_set else 16
     extents = {lo.variable: lo.extent for lo in [*kernel.rows, *stage.loops]}
-    if _bytes_read(kernel, used, extents) >= STREAM_BYTES:
+    if _bytes_read(kernel, used, extents) >= STREAM_BYTES and len(in_one_set) < 2:
         most = MOST_FROM_MEMORY
     return min(most, next((rows for limit, rows in ROWS_SWEPT if cost <= limit), 2))
 

@@ -88,11 +88,14 @@ def stored_beside(partition: Any, group: list[Node], others: Iterable[Node]) -> 
     node, found = group[0], list[Node]()
     source = node.args[0]
     is_cut = node.op == "reduce" and partition.should_split(node, True)  # its pieces come later
-    in_order = _goes_along_runs(node) or _goes_down_columns(node)
+    along_runs = _goes_along_runs(node)
+    in_order = along_runs or _goes_down_columns(node)
     of_blocks = any(x.id in partition.graph.together for x in group)
     if is_cut or of_blocks or not in_order or source.size < LEAST_BESIDE:
         return []
     read = set[int]().union(*[_arrays_at_element(x.args[0]) for x in group])
+    if not along_runs:  # what else is made of rows' numbers would be computed anew for each column
+        others = [other for other in others if other.id in read]
     for other in others:
         if (
             len(found) < MOST_BESIDE
@@ -139,13 +142,18 @@ def _arrays_at_element(node: Node) -> set[int]:
 
 
 def store_beside(builder: Any, reduction: Node, node: Node, view: Any) -> None:
-    """Adds to the stage of a reduction that the builder has pulled what stores `node` there."""
+    """Adds to a reduction's kernel what stores `node`: to the stage that the builder has pulled the
+    reduction with, or to a later one if `node` is made of sums of the same rows."""
     source, axes, index = reduction.args[0], axes_of(reduction), builder.root_index
-    extents = tuple([source.shape[a] for a in axes])
-    is_piece = reduction.op == "partial"
-    stage, variables = builder.stage_for(0, extents, "partial" if is_piece else None)
-    inner = insert(index[1:] if is_piece else index, axes, [af.variable(v) for v in variables])
-    expr = builder.value(builder.partition.reshape(node, source.shape), inner)
+    extents, shaped = tuple([source.shape[a] for a in axes]), builder.partition.reshape(
+        node, source.shape)
+    is_piece, level, needed = reduction.op == "partial", -1, 0
+    while level < needed:
+        level = needed
+        stage, variables = builder.stage_for(level, extents, "partial" if is_piece else None)
+        inner = insert(index[1:] if is_piece else index, axes, [af.variable(v) for v in variables])
+        expr = builder.value(shaped, inner)
+        needed = builder.level(expr)
     number = builder.buffer_number(view.buffer, "out")
     where = builder.position_in(view.reshaped(source.shape), inner)
     stage.stores.append(Store(number, where, expr))
