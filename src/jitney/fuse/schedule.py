@@ -24,7 +24,7 @@ JUMPING_BYTES = 4 << 20  # read so: what is smaller comes from near enough
 LEAST_STREAMED = 1 << 20  # of it, by one kernel
 LEAST_ROW = 512  # elements: shorter rows that begin within lines are parts of lines above all
 _STREAMED = ("f32", "f64", "i32", "u32", "i64", "u64")
-SHORT_AXIS = 8
+SHORT_AXIS, LONG_STAGE = 8, 64
 ROWS_SWEPT = ((10, 16), (60, 4))  # by the cost of an element
 FEW_SWEPT, SET_BYTES = 4, 4096  # rows so far apart meet in one set of the first cache
 MOST_FROM_MEMORY = 8  # more rows at a time come sooner (4096 x 4096: .75 of the time of 4)
@@ -165,20 +165,23 @@ def _choose_lane(kernel: Kernel, used) -> str:
         lo.chunk_row for lo in _stage_loops(kernel)
     }:
         return "stage"
-    votes = _votes_for_rows(kernel, used)
+    longest = max(_trip_count(s) for s in kernel.stages)
+    last = kernel.rows[-1]
+    if longest >= LONG_STAGE:  # else lanes of rows, even far apart, are filled better
+        last = _longest_last(kernel.rows)[-1]
+    votes = _votes_for_rows(kernel, used, last)
     if votes == 0:
-        longest = max(_trip_count(s) for s in kernel.stages)
-        return "row" if kernel.rows[-1].extent >= longest else "stage"
+        return "row" if last.extent >= longest else "stage"
     return "row" if votes > 0 else "stage"
 
 
-def _votes_for_rows(kernel: Kernel, used) -> int:
+def _votes_for_rows(kernel: Kernel, used, last: Loop) -> int:
     """Elements read that lie side by side from row to row, less those that do along a stage; each
-    load counts once where lanes of rows would not be filled."""
-    row = kernel.rows[-1].variable
+    load counts once where lanes of rows would not be filled. `last`: the loop of those lanes."""
+    row = last.variable
     lasts = [s.loops[-1].variable for s in kernel.stages if s.loops]
-    counted = kernel.rows[-1].extent >= SHORT_AXIS
-    loops = (kernel.rows[-1], *_stage_loops(kernel)) if counted else ()
+    counted = last.extent >= SHORT_AXIS
+    loops = (last, *_stage_loops(kernel)) if counted else ()
     extents = {lo.variable: lo.extent for lo in loops}
     votes = 0
     for expr in used:
