@@ -16,7 +16,10 @@ others as columns of a last stage.
 
 import math
 
+from ..graph.graph import literal_bits, literal_value
+from ..ir import scalar_ops
 from ..ir.node import Node
+from ..ir.types import nbytes_of
 from . import affine as af
 from .affine import Affine
 from .kernel import Expr, Kernel, Loop, Reduction, Stage, Store
@@ -31,6 +34,9 @@ COST = {
     "digamma": 60, "bessel_i0e": 40, "bessel_i1e": 40, "nextafter": 6, "ldexp": 3,
 }  # fmt: skip
 HEAVY = 8  # from this cost on a value is kept rather than computed twice
+FOLDED = frozenset(
+    "convert eq ne lt le gt ge and or xor not add sub mul min max neg abs".split()
+)
 UNROLL_LIMIT = 8  # reductions over at most this many elements are written out
 MAX_REPEATED_COST = 40  # a short sum that other loops would repeat is stored if it costs more
 MAX_EXPRESSIONS = 700  # a kernel with more is cut (compile time grows with its length)
@@ -117,6 +123,10 @@ class KernelBuilder:
     def make(self, op, args, dtype, attrs=(), variables=frozenset(), cost=None) -> Expr:
         if op == "select" and args[0].op == "const":
             return args[1 if args[0].attrs[0] else 2]
+        if op in FOLDED and all(a.op == "const" for a in args):
+            return self._folded(op, args, dtype)
+        if op == "abs" or op == "mul" and args[0] is args[1]:
+            args = (self._either_difference(args[0]),) * len(args)
         key = (op, tuple([a.id for a in args]), dtype, attrs)
         expr = self.known.get(key)
         if expr is None:
@@ -129,6 +139,20 @@ class KernelBuilder:
             self.exprs.append(expr)
             self.known[key] = expr
         return expr
+
+    def _folded(self, op, args, dtype) -> Expr:
+        """An operation of known numbers: conditions on places in arrays that are written out, say."""
+        masks = [(1 << 8 * nbytes_of(a.dtype)) - 1 for a in args]
+        values = [literal_value(a.attrs[0] & m, a.dtype) for a, m in zip(args, masks, strict=True)]
+        bits = literal_bits(scalar_ops.evaluate(op, dtype, values), dtype)
+        return self.make("const", (), dtype, (bits,), cost=0)
+
+    def _either_difference(self, x: Expr) -> Expr:
+        """a - b or b - a, whichever was asked for first: their squares and sizes are the same, and
+        with them the distance of each of two bodies from the other."""
+        if x.op != "sub" or x.dtype[0] != "f" or x.args[0].id <= x.args[1].id:
+            return x
+        return self.make("sub", x.args[::-1], x.dtype)
 
     def variables_of(self, *affines: Affine) -> frozenset:
         found: set[int] = set()
