@@ -66,3 +66,40 @@ def test_signs_of_zero_and_nan():
             np.testing.assert_array_equal(found, expected)
             np.testing.assert_array_equal(np.signbit(found), np.signbit(expected) & ~np.isnan(found)
                                           | np.isnan(found) & np.signbit(found))
+
+
+def test_places_that_are_not_negative():
+    """NumPy's negative places are asked for only where there may be some."""
+    x = np.random.default_rng(1).standard_normal(1000).astype("float32")
+    def known(x, k):
+        i = jnp.arange(1000)
+        return x[jnp.maximum(i - k, 0)], x[(i * 0).astype(jnp.int32)], x[jnp.minimum(i, 5)]
+    for k in (0, 3, 999, 2000, -7):
+        first = x[np.clip(np.arange(1000) - k, 0, 999)]
+        found = jax.jit(known)(x, k)
+        np.testing.assert_array_equal(found[0], first)
+        np.testing.assert_array_equal(found[2], x[np.minimum(np.arange(1000), 5)])
+    assert "=lt" not in text(lambda x, k: known(x, k)[0], x, 3)
+    below = lambda x, k: x[jnp.arange(1000, dtype=jnp.int32) - k]
+    assert "=lt" in text(below, x, 3)
+    np.testing.assert_array_equal(jax.jit(below)(x, 3), x[np.arange(1000) - 3])
+
+
+def test_laws_of_signs():
+    from jitney.graph.graph import GraphBuilder
+    from jitney.graph.laws import is_nonnegative
+
+    g = GraphBuilder()
+    iota = g.table.intern("iota", (), (100,), "i32", (0,))
+    some = g.input((100,), "i32")
+    zero, low = g.full(0, (100,), "i32"), g.full(-1, (100,), "i32")
+    for node in (iota, zero, g.ew("max", some, zero), g.ew("min", iota, zero),
+                 g.ew("and", some, g.full(7, (100,), "i32")), g.ew("rem", iota, some)):
+        assert is_nonnegative(node)
+    for node in (some, low, g.ew("sub", iota, some), g.ew("add", iota, iota), g.ew("neg", iota),
+                 g.ew("min", iota, some), g.ew("rem", some, iota), g.ew("max", some, low)):
+        assert not is_nonnegative(node)
+    byte = g.table.intern("iota", (), (200,), "i8", (0,))
+    assert not is_nonnegative(byte) and not is_nonnegative(g.convert(byte, "i32"))
+    assert g.ew("max", iota, zero) is iota
+    assert g.ew("lt", iota, zero).op == "broadcast"

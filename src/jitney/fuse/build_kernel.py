@@ -125,6 +125,10 @@ class KernelBuilder:
             return args[1 if args[0].attrs[0] else 2]
         if op in FOLDED and all(a.op == "const" for a in args):
             return self._folded(op, args, dtype)
+        if op in ("max", "min") and dtype[0] != "f" and args[0].op == op and (
+            args[1] in args[0].args
+        ):
+            return args[0]  # a place that was kept within its array before
         if op == "abs" or op == "mul" and args[0] is args[1]:
             args = (self._either_difference(args[0]),) * len(args)
         key = (op, tuple([a.id for a in args]), dtype, attrs)
@@ -141,7 +145,7 @@ class KernelBuilder:
         return expr
 
     def _folded(self, op, args, dtype) -> Expr:
-        """An operation of known numbers: conditions on places in arrays that are written out, say."""
+        """An operation of known numbers: of places in arrays that are written out, say."""
         masks = [(1 << 8 * nbytes_of(a.dtype)) - 1 for a in args]
         values = [literal_value(a.attrs[0] & m, a.dtype) for a, m in zip(args, masks, strict=True)]
         bits = literal_bits(scalar_ops.evaluate(op, dtype, values), dtype)

@@ -8,7 +8,7 @@ Literal operands are folded only by operations IEEE 754 rounds exactly.
 
 import numpy as np
 
-from ..ir.types import DTYPE_OF_CODE, kind_of
+from ..ir.types import DTYPE_OF_CODE, kind_of, nbytes_of
 
 
 def _scalar(node):
@@ -175,6 +175,46 @@ def or_(g, args, dtype):
     return _fold(g, "or", args, dtype)
 
 
+def is_nonnegative(node, depth=6) -> bool:
+    """Whether an integer node is known to have no negative element: places in arrays, mostly."""
+    if kind_of(node.dtype) not in "iu" or depth == 0:
+        return False
+    op, below = node.op, [is_nonnegative(a, depth - 1) for a in node.args[:3]]
+    if kind_of(node.dtype) == "u" or op in ("argreduce", "lit"):
+        return op != "lit" or _value(node) >= 0
+    if op == "iota":
+        return max(node.shape, default=0) < 1 << (8 * nbytes_of(node.dtype) - 1)
+    if op == "convert":
+        source = node.args[0]
+        fits = nbytes_of(source.dtype) < nbytes_of(node.dtype) or source.op == "iota"
+        return fits and below[0] and max(node.shape, default=0) < 1 << (
+            8 * nbytes_of(node.dtype) - 1)
+    if op in ("max", "and"):
+        return any(below)
+    if op in ("min", "rem"):
+        return all(below) if op == "min" else below[0]
+    if op == "select":
+        return all(below[1:])
+    return op in ("broadcast", "reshape", "transpose", "reverse", "slice") and below[0]
+
+
+def lt(g, args, dtype):
+    """a < 0 -> false for places in arrays and other integers that are not negative."""
+    if _is(_scalar(args[1]), 0) and is_nonnegative(args[0]):
+        return _spread(g, g.lit(False, "b1"), args[0])
+    return _fold(g, "lt", args, dtype)
+
+
+def max_(g, args, dtype):
+    """max(a, 0) -> a for integers that are not negative."""
+    a, b = args
+    if _is(_scalar(b), 0) and is_nonnegative(a):
+        return a
+    if _is(_scalar(a), 0) and is_nonnegative(b):
+        return b
+    return _fold(g, "max", args, dtype)
+
+
 def _plain(op):
     def law(g, args, dtype):
         return _fold(g, op, args, dtype)
@@ -183,6 +223,6 @@ def _plain(op):
 
 
 LAWS = {"add": add, "sub": sub, "mul": mul, "div": div, "neg": neg, "not": not_, "and": and_}
-LAWS["or"] = or_
+LAWS |= {"or": or_, "lt": lt, "max": max_}
 for _op in _EXACT:
     LAWS.setdefault(_op, _plain(_op))
