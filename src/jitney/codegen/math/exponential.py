@@ -55,6 +55,11 @@ def exp(e, x):
     """e^x."""
     if x.type == "float" and has_avx512_form(e, x):
         return _exp_by_table(e, e.clamp_fast(_EXP_RANGE[x.type][0], x, _EXP_RANGE[x.type][1]))
+    return _exp_by_halves(e, x)
+
+
+def _exp_by_halves(e, x):
+    """e^x with the whole part of the logarithm as the exponent: near 1 the error is smallest."""
     n, _, r = reduce_exponent(e, e.clamp_fast(_EXP_RANGE[x.type][0], x, _EXP_RANGE[x.type][1]))
     return scale_by_power(e, e.fadd(exp_fraction(e, r), e.like(x, 1.0)), n)
 
@@ -136,7 +141,7 @@ def tanh(e, x):
 
 def logistic(e, x):
     """1 / (1 + e^-x), keeping denormal results for very negative x."""
-    power = exp(e, e.fneg(e.fabs(x)))
+    power = _exp_by_halves(e, e.fneg(e.fabs(x)))
     one = e.like(x, 1.0)
     above = e.select(e.fcmp("olt", x, e.like(x, 0.0)), power, one)
     below = e.fadd(power, one)
