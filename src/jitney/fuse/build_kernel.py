@@ -57,7 +57,7 @@ class NeedRows(Exception):
 class KernelBuilder:
     """State of one kernel being written; `partition` answers `view_of(node)`, `request(node)`."""
 
-    def __init__(self, partition, roots, row_positions=None):
+    def __init__(self, partition, roots, row_positions=None, is_written_out=False):
         self.partition = partition
         self.roots = {node.id for node, _ in roots}
         self.memo: dict = {}
@@ -81,8 +81,11 @@ class KernelBuilder:
         self.column_stage: Stage | None = None
         # a reduction that is a root cannot be loaded from elsewhere once its rows are columns
         reduced = [n for n, _ in roots if getattr(n, "op", None) in ("reduce", "argreduce")]
-        self.restartable = row_positions is None and not reduced
+        self.restartable = row_positions is None and not reduced and not is_written_out
         self._make_loops(roots[0][0], row_positions)
+        self.root_indices = [self.root_index]  # all that are computed at a turn of the row loops
+        if is_written_out:
+            self._write_out_last_axis(roots[0][0])
 
     # ------------------------------------------------------------------ loops
     def new_variable(self, extent: int) -> int:
@@ -109,6 +112,15 @@ class KernelBuilder:
         self.row_set = frozenset(self.row_variables)
         if self.column_variables:
             self._make_column_stage()
+
+    def _write_out_last_axis(self, root: Node) -> None:
+        """The elements of the last axis instead of a loop over them (see `split_lanes` in
+        write_out.py)."""
+        del self.extents[self.row_variables.pop()]
+        self.row_set = frozenset(self.row_variables)
+        self.root_indices = [
+            (*self.root_index[:-1], af.constant(i)) for i in range(root.shape[-1])
+        ]
 
     def _make_column_stage(self) -> None:
         variables = self.column_variables

@@ -16,6 +16,7 @@ already live in a buffer. The rules of fusion, in order:
     that are made of what they read (`sibling_reductions.py`).
 """
 
+import itertools
 import math
 from collections import deque
 
@@ -46,6 +47,7 @@ from .sibling_reductions import (
 )
 from .split_reductions import SPLIT_SIZE
 from .updates import depends
+from .write_out import has_short_last_axis
 
 MERGED_SIZE = 64  # elements up to which nodes that kernels asked for share a kernel (rule 6)
 MERGED_ROOTS = 64
@@ -431,6 +433,11 @@ class Partition:
                 self.views = journal[2]
         kernel = finish_kernel(builder, stores, roots[0][0].op)
         step = self._step_of(kernel, builder)
+        if not beside and position is None and has_short_last_axis(step, roots):
+            builder = KernelBuilder(recorder, roots, None, True)
+            stores = self._stores(builder, roots, position)
+            kernel = finish_kernel(builder, stores, roots[0][0].op)
+            step = self._step_of(kernel, builder)
         if described is not None:
             modes = tuple([mode for _, mode in kernel.buffers])
             remember(described, recorder, step, modes, roots[0][1])
@@ -438,13 +445,13 @@ class Partition:
 
     def _stores(self, builder, roots, position):
         stores = []
-        for node, view in roots:
-            expr = builder.value(node, builder.root_index)
+        for (node, view), index in itertools.product(roots, builder.root_indices):
+            expr = builder.value(node, index)
             number = builder.buffer_number(view.buffer, "out")
             if position is not None:
-                where = position(builder, view, builder.root_index)
+                where = position(builder, view, index)
             else:
-                where = builder.position_in(view, builder.root_index)
+                where = builder.position_in(view, index)
             stores.append(Store(number, where, expr))
         if builder.column_stage is not None:
             builder.column_stage.stores.extend(stores)

@@ -24,7 +24,7 @@ JUMPING_BYTES = 4 << 20  # read so: what is smaller comes from near enough
 LEAST_STREAMED = 1 << 20  # of it, by one kernel
 LEAST_ROW = 512  # elements: shorter rows that begin within lines are parts of lines above all
 _STREAMED = ("f32", "f64", "i32", "u32", "i64", "u64")
-SHORT_AXIS, LONG_STAGE = 8, 64
+SHORT_AXIS, SHORT_STAGE, LONG_STAGE = 8, 16, 64
 ROWS_SWEPT = ((10, 16), (60, 4))  # by the cost of an element
 FEW_SWEPT, SET_BYTES = 4, 4096  # rows so far apart meet in one set of the first cache
 MOST_FROM_MEMORY = 8  # more rows at a time come sooner (4096 x 4096: .75 of the time of 4)
@@ -169,6 +169,10 @@ def _choose_lane(kernel: Kernel, used) -> str:
     last = kernel.rows[-1]
     if longest >= LONG_STAGE:  # else lanes of rows, even far apart, are filled better
         last = _longest_last(kernel.rows)[-1]
+        if last.extent < SHORT_AXIS:
+            return "stage"
+    if longest < SHORT_STAGE and _longest_last(kernel.rows)[-1].extent >= LONG_STAGE:
+        return "row"
     votes = _votes_for_rows(kernel, used, last)
     if votes == 0:
         return "row" if last.extent >= longest else "stage"

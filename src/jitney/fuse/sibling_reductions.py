@@ -21,6 +21,7 @@ from .updates import depends
 REDUCTIONS = ("reduce", "argreduce", "partial")
 MOST_SIBLINGS = 4  # accumulators of more would not stay in registers
 MOST_BESIDE = 4  # arrays stored beside reductions
+LEAST_STAGE = 64  # elements a result is made of: short stages leave lanes empty
 LEAST_COLUMNS = 512  # where a reduction goes down columns
 LEAST_BESIDE = 4096  # elements of such an array: less is soon computed by a kernel of its own
 NEAR = 24  # nodes below a reduction among which a common source is looked for
@@ -91,7 +92,8 @@ def stored_beside(partition: Any, group: list[Node], others: Iterable[Node]) -> 
     along_runs = _goes_along_runs(node)
     in_order = along_runs or _goes_down_columns(node)
     of_blocks = any(x.id in partition.graph.together for x in group)
-    if is_cut or of_blocks or not in_order or source.size < LEAST_BESIDE:
+    is_short = math.prod([source.shape[a] for a in axes_of(node)]) < LEAST_STAGE
+    if is_cut or of_blocks or is_short or not in_order or source.size < LEAST_BESIDE:
         return []
     read = set[int]().union(*[_arrays_at_element(x.args[0]) for x in group])
     if not along_runs:  # what else is made of rows' numbers would be computed anew for each column

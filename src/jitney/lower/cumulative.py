@@ -1,10 +1,14 @@
 """Lowering of cumulative sums, products and extremes."""
 
+import math
+
 from . import complex_math
 from .rules import LoweringError, Pair, lower_rule
 
 _KINDS = {"cumsum": "sum", "cumprod": "prod", "cummax": "max", "cummin": "min"}
 _KINDS["cumlogsumexp"] = "logsumexp"
+_COMBINE = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}
+WRITTEN_OUT, MANY_ROWS = 8, 64
 
 
 def _register(name, kind):
@@ -16,7 +20,27 @@ def _register(name, kind):
         if x.dtype == "b1":
             wide = ctx.g.convert(x, "u8")
             return ctx.g.convert(ctx.g.cumulative(kind, wide, axis, reverse), "b1")
+        if is_short(x, axis) and kind in _COMBINE:
+            return _written_out(ctx.g, kind, x, axis, reverse)
         return ctx.g.cumulative(kind, x, axis, reverse)
+
+
+def is_short(x, axis) -> bool:
+    """Whether rows are so short that a routine would mostly begin them: coordinates, say."""
+    inner, rows = math.prod(x.shape[axis + 1 :]), math.prod(x.shape[:axis])
+    exact = x.dtype not in ("f16", "bf16")  # the routine rounds them at the end
+    return exact and 1 < x.shape[axis] <= WRITTEN_OUT and inner == 1 and rows >= MANY_ROWS
+
+
+def _written_out(g, kind, x, axis, reverse):
+    """Each element of the axis as an array of its own, put together again."""
+    n, parts = x.shape[axis], []
+    low, high = [0] * len(x.shape), list(x.shape)
+    for i in reversed(range(n)) if reverse else range(n):
+        low[axis], high[axis] = i, i + 1
+        part = g.slice(x, low, high)
+        parts.append(g.ew(_COMBINE[kind], parts[-1], part) if parts else part)
+    return g.concat(parts[::-1] if reverse else parts, axis)
 
 
 for _name, _kind in _KINDS.items():
