@@ -320,7 +320,19 @@ def fit_table(spec):
     return [column for column, _ in fitted], max(error for _, error in fitted)
 
 
+def _erfcx_intervals() -> tuple:
+    """Middles and half widths of a by the low bits of the exponent of a + 1/2 (from 1 to 16) and
+    the first two of its mantissa."""
+    found = []
+    for index in range(16):
+        low = mp.mpf(2) ** ((index // 4 + 1) % 4)
+        width = low / 4
+        found.append((low + width * (index % 4) + width / 2 - mp.mpf(1) / 2, width / 2))
+    return tuple(found)
+
+
 TABLES = (
+    Pieces("erfcx_table_f32", lambda a: mp.exp(a * a) * mp.erfc(a), _erfcx_intervals(), 7, "float"),
     Table("erf_table_f32", mp.erf, "0.25", 16, 5, "float"),
     Table("erf_table_f64", mp.erf, "0.375", 16, 13, "double"),
     Cells("exp_table_f32", [(round_to("float", mp.mpf(2) ** (mp.mpf(j) / 16)),)

@@ -7,15 +7,17 @@ as published is here as well: normal random numbers are made of it, and are to b
 everywhere.
 """
 
-from .coefficients import POLYNOMIALS
+from .coefficients import POLYNOMIALS, TABLES
 from .exponential import exp_normal, exp_of_sum, exp_of_sum_times
 from .forms import (
     INF,
     SUFFIX,
     has_avx512_form,
     horner,
+    integer_like,
     piecewise,
     polynomial,
+    table_lookup,
     two_product,
     two_sum,
 )
@@ -54,8 +56,28 @@ def _erf_small(e, x):
     return e.fma(polynomial(e, e.fmul(x, x), f"erf_small_{SUFFIX[x.type]}"), x, x)
 
 
+def _erfc_by_table(e, x):
+    """AVX-512, floats: exp(-a^2) times a tabulated erfcx(a) beyond 1/2. The interval is said by the
+    exponent's and the mantissa's first bits of a + 1/2; the middles are the same bits and a half."""
+    a = e.fast_min(e.like(x, 11.0), e.fabs(x))
+    bits = e.bits(e.fadd(a, e.like(x, 0.5)))
+    place = 21  # of the second bit of the mantissa
+    index = e.lshr(bits, integer_like(e, bits, place))
+    kept = e.and_(bits, integer_like(e, bits, -1 << place))
+    middle = e.bitcast("float", e.or_(kept, integer_like(e, bits, 1 << (place - 1))))
+    t = e.fsub(a, e.fsub(middle, e.like(x, 0.5)))
+    head, *rest = [table_lookup(e, index, "float", row) for row in TABLES["erfcx_table_f32"]]
+    square, low = two_product(e, a, a)
+    tail = exp_of_sum_times(e, e.fneg(square), e.fneg(low), (head, horner(e, t, rest)))
+    large = e.select(e.fcmp("olt", x, e.like(x, 0.0)), e.fsub(e.like(x, 2.0), tail), tail)
+    small = e.fsub(e.like(x, 1.0), _erf_small(e, x))
+    return e.select(e.fcmp("ult", a, e.like(x, 0.5)), small, large)
+
+
 def erfc(e, x):
-    """1 - erf(x) without cancellation; floats are computed in double."""
+    """1 - erf(x) without cancellation; floats are computed in double, or by a table."""
+    if x.type == "float" and has_avx512_form(e, x):
+        return _erfc_by_table(e, x)
     wide = e.fpext(x, "double")
     a = e.fast_min(e.like(wide, 28.0), e.fabs(wide))
     zero, two = e.like(wide, 0.0), e.like(wide, 2.0)
