@@ -289,7 +289,7 @@ class KernelBuilder:
         outside = {n.id for n in order[:-MAX_CHAIN]}
         for node in kept:
             for a in node.args:
-                if a.id in outside and a.id not in inside:
+                if a.id in outside and a.id not in inside and a.id not in self.roots:
                     view = self.partition.request(a)
                     self.memo[a.id, index, mask] = self.load(view, index, mask)
         return kept
@@ -332,7 +332,8 @@ class KernelBuilder:
         rule = PULL_RULES.get(node.op)
         if is_elementwise(node):
             rule = None
-        if rule is None or self.depth > MAX_DEPTH or len(self.exprs) > MAX_EXPRESSIONS:
+        too_long = self.depth > MAX_DEPTH or len(self.exprs) > MAX_EXPRESSIONS
+        if rule is None or too_long and node.id not in self.roots:
             return self.load(self.partition.request(node), index, mask)
         self.depth += 1
         try:

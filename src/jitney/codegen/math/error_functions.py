@@ -57,8 +57,8 @@ def _erf_small(e, x):
 
 
 def _erfc_by_table(e, x):
-    """AVX-512, floats: exp(-a^2) times a tabulated erfcx(a) beyond 1/2. The interval is said by the
-    exponent's and the mantissa's first bits of a + 1/2; the middles are the same bits and a half."""
+    """AVX-512, floats: exp(-a^2) times a tabulated erfcx(a) beyond 1/2. The interval is said by
+    the first bits of exponent and mantissa of a + 1/2; the middles are these bits and a half."""
     a = e.fast_min(e.like(x, 11.0), e.fabs(x))
     bits = e.bits(e.fadd(a, e.like(x, 0.5)))
     place = 21  # of the second bit of the mantissa
