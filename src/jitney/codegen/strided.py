@@ -1,6 +1,6 @@
 """Loads and stores with a short stride along the vector loop: whole vectors, shuffled in registers.
 
-In: a `Place` whose step is a small number known when the kernel is written ('2', '3', '4'; the
+In: a `Place` whose step is a small number known when the kernel is written ('2' to '8'; the
 parts of complex numbers, columns of narrow matrices). Out: the value(s). A machine's gathers and
 scatters go element by element; here `step` neighbouring vectors are read, and the elements picked.
 Nothing beyond the last wanted element is touched: the last vector is read under a mask.

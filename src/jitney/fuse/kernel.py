@@ -164,7 +164,7 @@ class Kernel:
     pairs: Expr | None = None  # the number of the first of two rows
 
 
-SHORT_STRIDE = 4  # up to here vectors are read whole and their elements picked
+SHORT_STRIDE = 8  # up to here vectors are read whole and their elements picked
 
 
 class Slots:

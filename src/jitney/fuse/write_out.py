@@ -10,7 +10,7 @@ from ..ir.node import Node
 from .affine import coefficient_of
 from .kernel import SHORT_STRIDE
 
-MOST_EXPRESSIONS = 40  # of one element: more would only make the kernel longer
+MOST_EXPRESSIONS = 160  # of all elements: more would only make the kernel longer
 
 
 def has_short_last_axis(step, roots: list[tuple[Node, object]]) -> bool:
@@ -18,9 +18,9 @@ def has_short_last_axis(step, roots: list[tuple[Node, object]]) -> bool:
     kernel, shape = step.slotted.kernel, roots[0][0].shape
     if kernel.lane != "row" or kernel.stages or kernel.small or kernel.tile is not None:
         return False
-    if len(kernel.rows) < 2 or not 1 < shape[-1] <= SHORT_STRIDE or len(step.used) > (
-        MOST_EXPRESSIONS
-    ):
+    if len(kernel.rows) < 2 or not 1 < shape[-1] <= SHORT_STRIDE:
+        return False
+    if len(step.used) * shape[-1] > MOST_EXPRESSIONS:
         return False
     lane = kernel.rows[-1]
     strides = {coefficient_of(store.position, lane.variable) for store in kernel.stores}
