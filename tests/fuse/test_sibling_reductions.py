@@ -204,3 +204,22 @@ def test_siblings_of_a_long_kernel():
     jitted, eager = jax.jit(jax.grad(loss, (0, 1))), jax.grad(loss, (0, 1))
     for a, b in zip(jitted(scale, move), eager(scale, move), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-3)
+
+
+def test_many_of_them_are_found_soon():
+    """Hundreds of reductions and arrays: what may join is looked up, not compared with all."""
+    from jitney.fuse import sibling_reductions
+    asked = 0
+    plain = sibling_reductions._are_siblings
+    def counting(*arguments):
+        nonlocal asked
+        asked += 1
+        return plain(*arguments)
+    sibling_reductions._are_siblings = counting
+    try:
+        xs = [jnp.asarray(numbers((4, 1200))) for _ in range(200)]
+        fun = lambda xs: [f(x) for x in xs for f in (lambda x: (x * 2).sum(1), lambda x: x + 1)]
+        jax.jit(fun).lower(xs).compile()
+    finally:
+        sibling_reductions._are_siblings = plain
+    assert asked < 200 * 40

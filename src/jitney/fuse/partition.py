@@ -40,7 +40,9 @@ from .schedule import schedule_kernel
 from .sibling_reductions import (
     MOST_SIBLINGS,
     REDUCTIONS,
+    Waiting,
     is_large,
+    loops_of,
     siblings,
     store_beside,
     stored_beside,
@@ -52,6 +54,7 @@ from .write_out import has_short_last_axis
 MERGED_SIZE = 64  # elements up to which nodes that kernels asked for share a kernel (rule 6)
 MERGED_ROOTS = 64
 MOST_BESIDE = 4  # concatenations computed together
+NEAR_GROUPS = 16  # groups of reductions over the same loops that one may join: the latest
 MOST_ALIKE = 8  # results of one kernel: more would only make it longer
 STENCIL_COST = 64  # work per element above which a value read at neighbouring places is stored
 REPEATED_WORK = 1 << 20  # beyond it a value that outer loops would compute again is stored
@@ -107,6 +110,7 @@ class Partition:
         self.node_of: dict[int, Node] = {}
         self.places: dict[tuple, tuple[int, set]] = {}
         self.repeated: dict[int, int] = {}
+        self.known_reductions: dict[int, tuple] = {}
         self.origins: dict[int, Node] = {}  # whose pieces a partial reduction has
         self.separated: set[int] = set()  # updates that need not be looked at again (updates.py)
         if self.is_nested:
@@ -211,8 +215,9 @@ class Partition:
     # ------------------------------------------------------------------ the work
     def run(self) -> None:
         groups = self.alike(self._place_outputs())
-        self.large = [g for g in groups if self.merge_outputs and is_large(g[0][0])]
-        for group in [g for g in groups if g not in self.large]:
+        large = [g for g in groups if self.merge_outputs and is_large(g[0][0])]
+        self.large = Waiting(large)
+        for group in [g for g in groups if not (self.merge_outputs and is_large(g[0][0]))]:
             self.emit(group, self._beside(group))
         for node in self.graph.effects:
             self.request(node)
@@ -221,7 +226,7 @@ class Partition:
                 group = self._with_neighbours(self.pending.pop())
                 self.emit(group, self._beside(group))
             else:
-                self.emit(self.large.pop(0))
+                self.emit(self.large.next_group())
 
     def _with_neighbours(self, node):
         """Rule 6 for what kernels asked for: a small elementwise node, and others waiting that
@@ -261,15 +266,11 @@ class Partition:
         reductions = [node for node, _ in group]
         if not self.merge_outputs or any(node.op not in REDUCTIONS for node in reductions):
             return []
-        waiting = [node for node in self.pending[-2 * MERGED_ROOTS :] if is_large(node)]
-        outputs = [node for others in self.large for node, _ in others]
-        found = stored_beside(self, reductions, outputs + waiting)
+        found = stored_beside(self, reductions, self.pending[-2 * MERGED_ROOTS :])
         for node in found:
-            if node in waiting:
+            self.large.take(node)
+            if node in self.pending:
                 self.pending.remove(node)
-        chosen = {node.id for node in found}
-        self.large = [[r for r in others if r[0].id not in chosen] for others in self.large]
-        self.large = [others for others in self.large if others]
         return [(node, self.views[node.id]) for node in found]
 
     def _twins(self, node):
@@ -332,8 +333,9 @@ class Partition:
     def alike(self, roots):
         """Rule 6: groups of elementwise roots of one shape that read a common node."""
         groups: list = []
+        of_loops: dict = {}
         for node, view in roots:
-            if self._joins_siblings(node, view, groups):
+            if self._joins_siblings(node, view, groups, of_loops):
                 continue
             alone = not self.merge_outputs or not is_elementwise(node) or node.size == 0
             if alone or self.view_of(node) not in (None, view):
@@ -353,16 +355,20 @@ class Partition:
                 groups.append([(node, view)])
         return groups
 
-    def _joins_siblings(self, node, view, groups) -> bool:
-        """Puts a reduction among outputs into the group of others that read what it reads."""
+    def _joins_siblings(self, node, view, groups, of_loops) -> bool:
+        """Puts a reduction among outputs into the group of others that read what it reads.
+        `of_loops`: the groups of reductions so far by their loops."""
         if not self.merge_outputs or node.op not in REDUCTIONS or self.view_of(node) is not view:
             return False
-        for group in groups:
+        alike = of_loops.setdefault(loops_of(node), [])
+        for group in alike[-NEAR_GROUPS:]:
             members = [n for n, _ in group]
-            if all(siblings(self, n, [node]) for n in members) and len(group) < MOST_SIBLINGS:
+            if len(group) < MOST_SIBLINGS and all(siblings(self, n, [node]) for n in members):
                 group.append((node, view))
                 return True
-        return False
+        groups.append([(node, view)])
+        alike.append(groups[-1])
+        return True
 
     def emit(self, roots, beside=()) -> None:
         """Adds the item that computes the root(s) into their view(s), and arrays beside them."""

@@ -9,6 +9,7 @@ None may need another one's result, unless the graph says that they belong to th
 """
 
 import math
+from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
@@ -34,10 +35,9 @@ def siblings(partition: Any, node: Node, others: Iterable[Node]) -> list[Node]:
     if node.op not in REDUCTIONS:
         return []
     for other in others:
-        if (
-            len(group) < MOST_SIBLINGS
-            and all(_are_siblings(partition, other, x) for x in group)
-        ):
+        if len(group) == MOST_SIBLINGS:
+            break
+        if other.op in REDUCTIONS and all(_are_siblings(partition, other, x) for x in group):
             group.append(other)
     return group[1:]
 
@@ -45,11 +45,20 @@ def siblings(partition: Any, node: Node, others: Iterable[Node]) -> list[Node]:
 def _are_siblings(partition: Any, a: Node, b: Node) -> bool:
     if {a.id, b.id} <= partition.graph.together.get(a.id, frozenset()):
         return a is not b
+    (loops, read), (others, also_read) = _known(partition, a), _known(partition, b)
     return (
-        _loops(a) == _loops(b)
-        and bool(_arrays_near(a) & _arrays_near(b))
+        loops == others
+        and not read.isdisjoint(also_read)
         and not (_needs(partition, a, b) or _needs(partition, b, a))
     )
+
+
+def _known(partition: Any, node: Node) -> tuple[tuple, set[int]]:
+    """(loops, arrays near it) of a reduction, found out once a partition."""
+    found = partition.known_reductions.get(node.id)
+    if found is None:
+        found = partition.known_reductions[node.id] = loops_of(node), _arrays_near(node)
+    return found
 
 
 def _needs(partition: Any, a: Node, b: Node) -> bool:
@@ -57,10 +66,8 @@ def _needs(partition: Any, a: Node, b: Node) -> bool:
     return depends(a, b) or depends(a, partition.origins.get(b.id, b))
 
 
-def _loops(node: Node) -> tuple:
+def loops_of(node: Node) -> tuple:
     """What the loops of a reduction's kernel are made of."""
-    if node.op not in REDUCTIONS:
-        return ()
     return node.shape, node.args[0].shape, axes_of(node), node.attrs[2:]
 
 
@@ -84,8 +91,9 @@ def _arrays_near(node: Node) -> set[int]:
 
 
 # ---------------------------------------------------------------------- arrays beside reductions
-def stored_beside(partition: Any, group: list[Node], others: Iterable[Node]) -> list[Node]:
-    """Those of `others` that the kernel of these reductions stores beside them."""
+def stored_beside(partition: Any, group: list[Node], waiting: Iterable[Node]) -> list[Node]:
+    """The arrays that the kernel of these reductions stores beside them: large outputs, or some of
+    those `waiting` since other kernels have asked for them."""
     node, found = group[0], list[Node]()
     source = node.args[0]
     is_cut = node.op == "reduce" and partition.should_split(node, True)  # its pieces come later
@@ -96,14 +104,15 @@ def stored_beside(partition: Any, group: list[Node], others: Iterable[Node]) -> 
     if is_cut or of_blocks or is_short or not in_order or source.size < LEAST_BESIDE:
         return []
     read = set[int]().union(*[_arrays_at_element(x.args[0]) for x in group])
+    others = [*partition.large.made_of(read), *[n for n in waiting if is_large(n)]]
     if not along_runs:  # what else is made of rows' numbers would be computed anew for each column
         others = [other for other in others if other.id in read]
     for other in others:
+        if len(found) == MOST_BESIDE:
+            break
         if (
-            len(found) < MOST_BESIDE
-            and is_elementwise(other)
-            and other.size == source.size
-            and read & _arrays_at_element(other)
+            other.size == source.size
+            and not read.isdisjoint(_arrays_at_element(other))
             and not _ends_a_product(partition, other)
             and not any(_needs(partition, other, x) for x in group)
             and all(other.id in read or not depends(x, other) for x in group)
@@ -159,6 +168,43 @@ def store_beside(builder: Any, reduction: Node, node: Node, view: Any) -> None:
     number = builder.buffer_number(view.buffer, "out")
     where = builder.position_in(view.reshaped(source.shape), inner)
     stage.stores.append(Store(number, where, expr))
+
+
+class Waiting:
+    """Groups of large outputs, made element by element, that wait to be computed; in the order of
+    their coming, and by the arrays they are made of."""
+
+    def __init__(self, groups: list[list]):
+        self._groups = deque(groups)
+        self._order: dict[int, tuple[int, list, tuple]] = {}
+        self._made_of: dict[int, list[Node]] = {}
+        for group in groups:
+            for root in group:
+                self._order[root[0].id] = len(self._order), group, root
+                for i in _arrays_at_element(root[0]):
+                    self._made_of.setdefault(i, []).append(root[0])
+
+    def __bool__(self) -> bool:
+        return any(self._groups)
+
+    def next_group(self) -> list:
+        """Takes the first group."""
+        while not self._groups[0]:
+            self._groups.popleft()
+        group = self._groups.popleft()
+        for node, _ in group:
+            del self._order[node.id]
+        return group
+
+    def take(self, node: Node) -> None:
+        """Removes a node, if it waits here."""
+        if node.id in self._order:
+            _, group, root = self._order.pop(node.id)
+            group.remove(root)
+
+    def made_of(self, arrays: Iterable[int]) -> list[Node]:
+        found = {n.id: n for i in arrays for n in self._made_of.get(i, ()) if n.id in self._order}
+        return sorted(found.values(), key=lambda n: self._order[n.id][0])
 
 
 def is_large(node: Node) -> bool:
