@@ -166,9 +166,10 @@ class KernelBuilder:
     def _either_difference(self, x: Expr) -> Expr:
         """a - b or b - a, whichever was asked for first: their squares and sizes are the same, and
         with them the distance of each of two bodies from the other."""
-        if x.op != "sub" or x.dtype[0] != "f" or x.args[0].id <= x.args[1].id:
+        if x.op != "sub" or x.dtype[0] != "f":
             return x
-        return self.make("sub", x.args[::-1], x.dtype)
+        turned = self.known.get(("sub", tuple([a.id for a in x.args[::-1]]), x.dtype, ()))
+        return turned if turned is not None and turned.id < x.id else x
 
     def variables_of(self, *affines: Affine) -> frozenset:
         found: set[int] = set()

@@ -162,6 +162,8 @@ class GraphBuilder:
         """`if_true` where predicate, else `if_false`; all of one shape."""
         if if_true is if_false:
             return if_true
+        if is_literal(predicate, True) or is_literal(predicate, False):
+            return if_true if is_literal(predicate, True) else if_false
         guarded = guarded_update(self, predicate, if_true, if_false)
         if guarded is not None:
             return guarded
