@@ -114,8 +114,7 @@ class KernelBuilder:
             self._make_column_stage()
 
     def _write_out_last_axis(self, root: Node) -> None:
-        """The elements of the last axis instead of a loop over them (see `split_lanes` in
-        write_out.py)."""
+        """The elements of the last axis instead of a loop over them (see write_out.py)."""
         del self.extents[self.row_variables.pop()]
         self.row_set = frozenset(self.row_variables)
         self.root_indices = [
