@@ -4,16 +4,21 @@ In: a kernel and its live expressions. Out: the same, in which `e / s` is `(e a)
 
     a = 2^k if s is so small that 1/s would overflow, else 1;  h = 1/(s a);  l = (1 - h s a) / (s a)
 
+(without a where the exponentials are of distances from a row's greatest: then one of them is 1),
+
 which is off the quotient by less than 2^-46 of it before the one rounding (h + l is 1/(s a) to
 2^-47, the first product to 2^-48): in float32 the quotient is what division rounds to but where
 that was a matter of 2^-22 of the last place. A vector's division takes 6 cycles of Zen 4's divider,
-the three products one each (softmax of 1024 x 1024 by one thread: 288 us instead of 336).
+the products one each (softmax of 1024 x 1024 by one thread: 288 us instead of 336, with a).
 All elements are from 0 to s there, or something is NaN: so no infinity, -0 or overflow is met that
 division treats otherwise; of s = 0 and s = NaN, h is infinite or NaN, and l is 0: all are NaN. Of
 s = inf all are 0, as of division, or NaN.
 """
 
+import math
+
 from ..ir.types import nbytes_of
+from .bound_exponentials import greatest_beside, known_value
 from .kernel import Expr, Kernel
 
 LEAST_ELEMENTS = 64  # a share: fewer are divided sooner than h and l are made
@@ -25,7 +30,7 @@ MANTISSA = {"f32": 23, "f64": 52}
 def multiply_shares(kernel: Kernel, used: list[Expr]) -> list[Expr]:
     """See the module's text; returns the live expressions, operands first."""
     found: list[Expr] = []
-    known: dict[int, tuple[Expr, Expr, Expr]] = {}
+    known: dict[int, tuple[Expr | None, Expr, Expr]] = {}
     for x in used:
         if not _is_share(kernel, x):
             found.append(x)
@@ -34,7 +39,7 @@ def multiply_shares(kernel: Kernel, used: list[Expr]) -> list[Expr]:
         if total.id not in known:
             known[total.id] = _inverse(kernel, total, found)
         scale, high, low = known[total.id]
-        scaled = _make(kernel, found, "mul", element, scale)
+        scaled = element if scale is None else _make(kernel, found, "mul", element, scale)
         rest = _make(kernel, found, "mul", scaled, low)
         x.op, x.args = "fma", (scaled, high, rest)
         found.append(x)
@@ -52,12 +57,12 @@ def _is_share(kernel: Kernel, x: Expr) -> bool:
         element = next((e for s in kernel.stages for n, _, e in s.saves if n == element.attrs[0]),
                        element)  # fmt: skip
     turns = min([lo.extent for lo in stage.loops[-1:]], default=0)
-    exponentials = summed.kind == "sum" and summed.expr.op == "exp"
+    exponentials = summed.kind == "sum" and summed.expr.op in ("exp", "exp_nonpositive")
     return exponentials and element is summed.expr and turns >= LEAST_ELEMENTS
 
 
-def _inverse(kernel: Kernel, total: Expr, found: list[Expr]) -> tuple[Expr, Expr, Expr]:
-    """(a, h, l) of the module's text."""
+def _inverse(kernel: Kernel, total: Expr, found: list[Expr]) -> tuple[Expr | None, Expr, Expr]:
+    """(a, h, l) of the module's text; no a where it is 1 at any rate."""
     code = total.dtype
     least, scale = EXPONENTS[code]
 
@@ -69,14 +74,28 @@ def _inverse(kernel: Kernel, total: Expr, found: list[Expr]) -> tuple[Expr, Expr
         return _make(kernel, found, op, *args, dtype=dtype)
 
     one, zero = number(0), number(None)
-    is_small = make("lt", total, number(least), dtype="b1")
-    factor = make("select", is_small, number(scale), one)
-    scaled = make("mul", total, factor)
+    factor, scaled = None, total
+    if not _has_a_one(kernel, total):
+        factor = make("select", make("lt", total, number(least), dtype="b1"), number(scale), one)
+        scaled = make("mul", total, factor)
     high = make("div", one, scaled)
     rest = make("fnma", scaled, high, one)
     is_finite = make("lt", make("abs", rest), one, dtype="b1")
     low = make("select", is_finite, make("div", rest, scaled), zero)
     return factor, high, low
+
+
+def _has_a_one(kernel: Kernel, total: Expr) -> bool:
+    """Whether one of the exponentials summed is exp(0), or all are NaN: those of the distances of
+    a row's elements from the greatest of the same elements."""
+    stage = kernel.stages[total.attrs[0]]
+    distance = stage.reductions[total.attrs[1]].expr.args[0]
+    if distance.op != "sub" or any(lo.chunk_row is not None for lo in stage.loops):
+        return False
+    least = distance.args[1]
+    bounds = [known_value(a) for a in least.args if a.op != "reduced"]
+    is_greatest = least.op == "reduced" or least.op == "max" and bounds == [-math.inf]
+    return is_greatest and greatest_beside(kernel, distance) is not None
 
 
 def _power_of_two(exponent: int, code: str) -> int:

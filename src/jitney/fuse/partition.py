@@ -26,6 +26,7 @@ from ..ir.strides import contiguous_strides
 from ..ir.target import CpuTarget
 from ..ir.types import nbytes_of
 from . import pull_gather, pull_views, split_reductions  # noqa: F401  (they register the rules)
+from .bound_exponentials import bound_exponentials
 from .buffers import Buffer, CopyStep, Item, KernelStep, View, whole
 from .build_kernel import KernelBuilder, NeedRows, finish_kernel, is_elementwise
 from .choose_stored import heaviest, stored_operands, work_again, worth_storing
@@ -467,7 +468,8 @@ class Partition:
     def _step_of(self, kernel, builder) -> KernelStep:
         used = contract_products(kernel, live_expressions(kernel))
         cost = schedule_kernel(kernel, used, self.target, repeated=self.is_nested)
-        used = pair_rows(kernel, multiply_shares(kernel, used))
+        used = multiply_shares(kernel, bound_exponentials(kernel, used))
+        used = pair_rows(kernel, used)
         slotted = number_slots(kernel, used)
         buffers = [self.buffers[i] for i in builder.buffer_ids]
         writes = {

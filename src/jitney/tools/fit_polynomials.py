@@ -236,26 +236,43 @@ def _error_function():
 
 @dataclass
 class Table:
-    """Coefficients of a function on `count` equal intervals of [0, count*width], as a table.
+    """Coefficients of a function on intervals (middle, half of the width), as a table.
 
-    Interval i > 0: value + t*q_i(t), t the distance from the middle. Interval 0: a + a*q_0(t), with
-    a the argument itself. Row 0 of the output is `value`, rows 1… the coefficients of q.
+    The interval that begins at 0: a + a*q(t), with a the argument itself and t its distance from
+    the middle. Another: value + t*q(t). Row 0 of the output is `value`, rows 1… the coefficients
+    of q.
     """
 
     name: str
     function: object
-    width: object
-    count: int
+    intervals: tuple
     terms: int
     format: str
 
 
+def equal_intervals(width, count) -> tuple:
+    """Middles and half widths of `count` intervals from 0 on."""
+    width = mp.mpf(width)
+    return tuple(((number + mp.mpf(1) / 2) * width, width / 2) for number in range(count))
+
+
+def graded_intervals(offset, least, places, octaves) -> tuple:
+    """Middles and half widths of a >= 0 by the last bits of the exponent of a + offset, which is
+    `least` (a power of two) or more, and the first bits of its mantissa, `places` of them."""
+    least, steps = mp.mpf(least), 2**places
+    turned = 1 - int(mp.log(least, 2))  # exponent 1 is written 128: its last bits are 0
+    found = []
+    for index in range(octaves * steps):
+        width = least * mp.mpf(2) ** ((index // steps + turned) % octaves) / steps
+        found.append(((steps + index % steps + mp.mpf(1) / 2) * width - offset, width / 2))
+    return tuple(found)
+
+
 def fit_interval(spec: Table, number):
     """(value, q…) on one interval and the error relative to the function."""
-    middle = (number + mp.mpf(1) / 2) * mp.mpf(spec.width)
-    half = mp.mpf(spec.width) / 2
+    middle, half = (mp.mpf(v) for v in spec.intervals[number])
     powers = tuple(range(spec.terms))
-    if number:
+    if middle != half:
 
         def shifted(t):
             return spec.function(middle + t)
@@ -316,28 +333,18 @@ def fit_table(spec):
     if isinstance(spec, Pieces):
         fitted = [fit_piece(spec, i) for i in range(len(spec.intervals))]
     else:
-        fitted = [fit_interval(spec, i) for i in range(spec.count)]
+        fitted = [fit_interval(spec, i) for i in range(len(spec.intervals))]
     return [column for column, _ in fitted], max(error for _, error in fitted)
 
 
-def _erfcx_intervals() -> tuple:
-    """Middles and half widths of a by the low bits of the exponent of a + 1/2 (from 1 to 16) and
-    the first two of its mantissa."""
-    found = []
-    for index in range(16):
-        low = mp.mpf(2) ** ((index // 4 + 1) % 4)
-        width = low / 4
-        found.append((low + width * (index % 4) + width / 2 - mp.mpf(1) / 2, width / 2))
-    return tuple(found)
-
-
 TABLES = (
-    Pieces("erfcx_table_f32", lambda a: mp.exp(a * a) * mp.erfc(a), _erfcx_intervals(), 7, "float"),
-    Table("erf_table_f32", mp.erf, "0.25", 16, 5, "float"),
-    Table("erf_table_f64", mp.erf, "0.375", 16, 13, "double"),
+    Pieces("erfcx_table_f32", lambda a: mp.exp(a * a) * mp.erfc(a),
+           graded_intervals(0.5, 1, 2, 4), 7, "float"),
+    Table("erf_table_f32", mp.erf, equal_intervals("0.25", 16), 5, "float"),
+    Table("erf_table_f64", mp.erf, equal_intervals("0.375", 16), 13, "double"),
     Cells("exp_table_f32", [(round_to("float", mp.mpf(2) ** (mp.mpf(j) / 16)),)
                             for j in range(16)]),
-    Table("tanh_table_f32", mp.tanh, mp.mpf("9.125") / 32, 32, 6, "float"),
+    Table("tanh_table_f32", mp.tanh, graded_intervals(1, 1, 3, 4), 5, "float"),
     *(Pieces(*row) for row in (*fit_special.tables(), *fit_gamma.tables())),
     *(Cells(*row) for row in fit_inverse.cells()),
 )

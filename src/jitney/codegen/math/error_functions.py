@@ -12,9 +12,9 @@ from .exponential import exp_normal, exp_of_sum, exp_of_sum_times
 from .forms import (
     INF,
     SUFFIX,
+    graded_cell,
     has_avx512_form,
     horner,
-    integer_like,
     piecewise,
     polynomial,
     table_lookup,
@@ -57,15 +57,9 @@ def _erf_small(e, x):
 
 
 def _erfc_by_table(e, x):
-    """AVX-512, floats: exp(-a^2) times a tabulated erfcx(a) beyond 1/2. The interval is said by
-    the first bits of exponent and mantissa of a + 1/2; the middles are these bits and a half."""
+    """AVX-512, floats: exp(-a^2) times a tabulated erfcx(a) beyond 1/2."""
     a = e.fast_min(e.like(x, 11.0), e.fabs(x))
-    bits = e.bits(e.fadd(a, e.like(x, 0.5)))
-    place = 21  # of the second bit of the mantissa
-    index = e.lshr(bits, integer_like(e, bits, place))
-    kept = e.and_(bits, integer_like(e, bits, -1 << place))
-    middle = e.bitcast("float", e.or_(kept, integer_like(e, bits, 1 << (place - 1))))
-    t = e.fsub(a, e.fsub(middle, e.like(x, 0.5)))
+    index, t = graded_cell(e, a, 0.5, 2)
     head, *rest = [table_lookup(e, index, "float", row) for row in TABLES["erfcx_table_f32"]]
     square, low = two_product(e, a, a)
     tail = exp_of_sum_times(e, e.fneg(square), e.fneg(low), (head, horner(e, t, rest)))

@@ -10,9 +10,9 @@ from .forms import (
     LOG2_E,
     SUFFIX,
     fast_two_sum,
+    graded,
     has_avx512_form,
     integer_like,
-    piecewise,
     polynomial,
     power_of_two,
     round_with_magic,
@@ -53,14 +53,23 @@ def _exp_by_table(e, x):
 
 def exp(e, x):
     """e^x."""
-    if x.type == "float" and has_avx512_form(e, x):
-        return _exp_by_table(e, e.clamp_fast(_EXP_RANGE[x.type][0], x, _EXP_RANGE[x.type][1]))
-    return _exp_by_halves(e, x)
+    return _exp_inside(e, e.clamp_fast(_EXP_RANGE[x.type][0], x, _EXP_RANGE[x.type][1]))
+
+
+def exp_nonpositive(e, x):
+    """e^x of x <= 0 or NaN."""
+    return _exp_inside(e, e.fast_max(e.like(x, _EXP_RANGE[x.type][0]), x))
+
+
+def _exp_inside(e, x):
+    """e^x where its reduction loses nothing."""
+    by_table = x.type == "float" and has_avx512_form(e, x)
+    return _exp_by_table(e, x) if by_table else _exp_by_halves(e, x)
 
 
 def _exp_by_halves(e, x):
     """e^x with the whole part of the logarithm as the exponent: near 1 the error is smallest."""
-    n, _, r = reduce_exponent(e, e.clamp_fast(_EXP_RANGE[x.type][0], x, _EXP_RANGE[x.type][1]))
+    n, _, r = reduce_exponent(e, x)
     return scale_by_power(e, e.fadd(exp_fraction(e, r), e.like(x, 1.0)), n)
 
 
@@ -127,7 +136,7 @@ def tanh(e, x):
     """Hyperbolic tangent."""
     a = e.fabs(x)
     if x.type == "float" and has_avx512_form(e, x):
-        return e.copysign(piecewise(e, a, "tanh_table_f32", 9.125 / 32, 9.1249), x)
+        return e.copysign(graded(e, a, "tanh_table_f32", 3, 9.1249), x)
     z = e.fmul(x, x)
     small = e.fma(e.fmul(x, z), polynomial(e, z, f"tanh_{SUFFIX[x.type]}"), x)
     top, edge = {"float": (9.5, 0.6), "double": (19.5, 0.55)}[x.type]
@@ -141,7 +150,7 @@ def tanh(e, x):
 
 def logistic(e, x):
     """1 / (1 + e^-x), keeping denormal results for very negative x."""
-    power = _exp_by_halves(e, e.fneg(e.fabs(x)))
+    power = _exp_by_halves(e, e.fast_max(e.like(x, _EXP_RANGE[x.type][0]), e.fneg(e.fabs(x))))
     one = e.like(x, 1.0)
     above = e.select(e.fcmp("olt", x, e.like(x, 0.0)), power, one)
     below = e.fadd(power, one)

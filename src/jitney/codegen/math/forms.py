@@ -201,25 +201,43 @@ def table_lookup(e, index, type_name, values):
 
 
 def piecewise(e, a, name, width, top):
-    """AVX-512: a tabulated function of a >= 0 (see `tools.fit_polynomials.Table`).
-
-    On interval 0 the result is a + a*q(t), elsewhere value + t*q(t), t from the interval's middle:
-    the last operation rounds once and what it adds is small.
-    """
-    rows = TABLES[name]
+    """AVX-512: a function of a >= 0, tabulated on equal intervals (`fit_polynomials.Table`)."""
     clamped = e.fast_min(e.like(a, top), a)
     magic = e.like(a, 1.5 * 2.0 ** MANTISSA_BITS[a.type])
     scaled = e.fma(clamped, e.like(a, 1.0 / width), e.like(a, -0.5))
     shifted = e.fadd(scaled, magic)  # the interval's number, in the low bits
     index = e.bits(shifted)
     middle = e.fma(e.fsub(shifted, magic), e.like(a, -width), e.like(a, -width / 2))
-    t = e.fadd(clamped, middle)
+    first = e.icmp("eq", index, e.bits(magic))
+    return _on_interval(e, clamped, e.fadd(clamped, middle), index, first, TABLES[name])
+
+
+def _on_interval(e, a, t, index, first, rows):
+    """On the first interval a + a*q(t), elsewhere value + t*q(t), t from the interval's middle: the
+    last operation rounds once and what it adds is small."""
     look = [table_lookup(e, index, a.type, row) for row in rows]
     q = horner(e, t, look[1:])
-    first = e.icmp("eq", index, e.bits(magic))
-    slope = e.select(first, clamped, t)
-    value = e.select(first, clamped, look[0])
-    return e.fma(q, slope, value)
+    return e.fma(q, e.select(first, a, t), e.select(first, a, look[0]))
+
+
+def graded_cell(e, a, offset, places):
+    """(index, t): the interval of floats a >= 0 that the last bits of exponent and the first
+    `places` of mantissa of a + offset say, and the distance from its middle, which is these bits
+    and a half. The intervals grow with a, as is right where a function flattens."""
+    bits = e.bits(e.fadd(a, e.like(a, offset)))
+    left = MANTISSA_BITS[a.type] - places
+    index = e.lshr(bits, integer_like(e, bits, left))
+    kept = e.and_(bits, integer_like(e, bits, -1 << left))
+    middle = e.bitcast(a.type, e.or_(kept, integer_like(e, bits, 1 << (left - 1))))
+    return index, e.fsub(a, e.fsub(middle, e.like(a, offset)))
+
+
+def graded(e, a, name, places, top):
+    """AVX-512, floats: a function tabulated on intervals of a + 1 (see `graded_cell`)."""
+    clamped = e.fast_min(e.like(a, top), a)
+    index, t = graded_cell(e, clamped, 1.0, places)
+    first = e.icmp("eq", index, integer_like(e, index, EXPONENT_BIAS[a.type] << places))
+    return _on_interval(e, clamped, t, index, first, TABLES[name])
 
 
 def within_one(e, x):

@@ -1,0 +1,147 @@
+"""Finds exponentials whose argument is never above 0, which need not be guarded against overflow.
+
+In: a kernel and its live expressions. Out: the same, in which `exp` of such an argument (or of NaN)
+is `exp_nonpositive`: one of fifteen instructions less, 8.3 cycles instead of 9.3 a vector of Zen 4.
+An argument is known not to be above 0 by its signs (-x*x, -|x|, -y/2 with y >= 0), or because it is
+a - m with m no less than the greatest of a row that a was taken from: fl(a - m) <= 0 if a <= m.
+"""
+
+import struct
+from typing import NamedTuple
+
+from .kernel import Expr, Kernel, Reduction, Stage
+
+DEPTH = 6  # of the expressions looked at
+FORMATS = {"f32": "<f", "f64": "<d"}
+INTEGERS = {"f32": "<I", "f64": "<Q"}
+
+
+def bound_exponentials(kernel: Kernel, used: list[Expr]) -> list[Expr]:
+    """See the module's text; returns the live expressions."""
+    for x in used:
+        if x.op == "exp" and x.dtype in FORMATS and signs(kernel, x.args[0]).nonpositive:
+            x.op = "exp_nonpositive"
+    return used
+
+
+class Signs(NamedTuple):
+    """What is known of a number, unless it is NaN."""
+
+    nonnegative: bool
+    nonpositive: bool
+
+
+def signs(kernel: Kernel, x: Expr, depth: int = DEPTH) -> Signs:
+    """Whether x is known not to be below 0, and not to be above it."""
+    value = known_value(x)
+    if value is not None:
+        return Signs(value >= 0, value <= 0)
+    if x.op in _NEVER_BELOW:
+        return Signs(True, False)
+    if depth == 0 or x.op not in _RULES or x.dtype not in FORMATS:
+        return Signs(False, False)
+    if x.op == "mul":
+        return _of_product(kernel, x, depth - 1)
+    known = [signs(kernel, a, depth - 1) for a in x.args if a.dtype == x.dtype]
+    if x.op == "sub" and greatest_beside(kernel, x) is not None:
+        return Signs(False, True)
+    return _RULES[x.op](*known)
+
+
+def _both(*known: Signs) -> Signs:
+    return Signs(all(k.nonnegative for k in known), all(k.nonpositive for k in known))
+
+
+def _least(*known: Signs) -> Signs:
+    return Signs(all(k.nonnegative for k in known), any(k.nonpositive for k in known))
+
+
+def _greatest(*known: Signs) -> Signs:
+    return Signs(any(k.nonnegative for k in known), all(k.nonpositive for k in known))
+
+
+def _turned(a: Signs) -> Signs:
+    return Signs(a.nonpositive, a.nonnegative)
+
+
+def _times(a: Signs, b: Signs) -> Signs:
+    alike = a.nonnegative and b.nonnegative or a.nonpositive and b.nonpositive
+    return Signs(alike, a.nonnegative and b.nonpositive or a.nonpositive and b.nonnegative)
+
+
+_NEVER_BELOW = frozenset(("abs", "exp", "exp_nonpositive", "exp2", "sqrt"))
+_RULES = {
+    "neg": _turned, "add": _both, "min": _least, "max": _greatest, "select": _both,
+    "mul": _times, "div": _times, "sub": lambda a, b: _both(a, _turned(b)),
+    "fma": lambda a, b, c: _both(_times(a, b), c),
+    "fms": lambda a, b, c: _both(_times(a, b), _turned(c)),
+    "fnma": lambda a, b, c: _both(_turned(_times(a, b)), c),
+}  # fmt: skip
+
+
+def _of_product(kernel: Kernel, x: Expr, depth: int) -> Signs:
+    """Factors that come twice are squares, wherever in the product they are."""
+    factors, product = [x], Signs(True, False)
+    odd: dict[int, Expr] = {}
+    while factors:
+        factor = factors.pop()
+        if factor.op in ("mul", "neg"):
+            factors += factor.args
+            product = _turned(product) if factor.op == "neg" else product
+        elif odd.pop(factor.id, None) is None:
+            odd[factor.id] = factor
+    for factor in odd.values():
+        product = _times(product, signs(kernel, factor, depth))
+    return product
+
+
+def known_value(x: Expr) -> float | None:
+    """The number that a constant or a parameter is."""
+    if x.op not in ("const", "param") or x.dtype not in FORMATS:
+        return None
+    return struct.unpack(FORMATS[x.dtype], struct.pack(INTEGERS[x.dtype], x.attrs[0]))[0]
+
+
+def greatest_beside(kernel: Kernel, x: Expr) -> Stage | None:
+    """The stage that found the greatest of the elements x.args[0], of which x takes something no
+    less; None if x is not such a difference."""
+    element, least = x.args
+    for m in [least, *(least.args if least.op == "max" else ())]:
+        if m.op != "reduced":
+            continue
+        stage = kernel.stages[m.attrs[0]]
+        found = stage.reductions[m.attrs[1]]
+        if found.kind == "max" and _goes_through(kernel, stage, found, element):
+            return stage
+    return None
+
+
+def _goes_through(kernel: Kernel, stage: Stage, found: Reduction, element: Expr) -> bool:
+    """Whether `found` has met, in a whole row, what `element` is in each turn of its own loops."""
+    rows = {loop.variable for loop in kernel.rows}
+    own = next((s for s in kernel.stages if element.variables - rows
+                and element.variables - rows <= {lo.variable for lo in s.loops}), None)  # fmt: skip
+    if own is None or len(own.loops) != len(stage.loops):
+        return False
+    loops = list(zip(stage.loops, own.loops, strict=True))
+    if any(a.extent != b.extent or a.chunk_row is not None for a, b in loops):
+        return False
+    return _is_alike(found.expr, element, {a.variable: b.variable for a, b in loops}, DEPTH)
+
+
+def _is_alike(x: Expr, y: Expr, renamed: dict[int, int], depth: int) -> bool:
+    """Whether y is x, the loops' variables being renamed."""
+    if x is y:
+        return True  # it depends on no loop that is renamed, or none is
+    same = x.op == y.op and x.dtype == y.dtype and len(x.args) == len(y.args) and depth > 0
+    if not same or not _are_attributes_alike(x, y, renamed):
+        return False
+    return all(_is_alike(a, b, renamed, depth - 1) for a, b in zip(x.args, y.args, strict=True))
+
+
+def _are_attributes_alike(x: Expr, y: Expr, renamed: dict[int, int]) -> bool:
+    if x.op not in ("load", "index", "saved"):
+        return x.attrs == y.attrs
+    (start, terms), place = x.attrs[-1], y.attrs[-1]
+    turned = {renamed.get(atom, atom): c for atom, c in terms}
+    return x.attrs[:-1] == y.attrs[:-1] and start == place[0] and turned == dict(place[1])
