@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import jitney
 import jitney.numpy as jnp
 from jitney import lax, nn
-from jitney.fuse import partition
+from jitney.fuse import make_steps
 
 RNG = np.random.default_rng(0)
 
@@ -63,7 +63,7 @@ def both(monkeypatch, function, args):
     """(result, result without epilogues, text)."""
     program = compiled(lambda *a: function(*a), *args)
     with monkeypatch.context() as patch:
-        patch.setattr(partition, "ROOT_MAKERS", [])
+        patch.setattr(make_steps, "ROOT_MAKERS", [])
         plain = compiled(lambda *a: function(*a), *args)
         assert "what becomes of each sum" not in plain.as_text()
     return program(*args), plain(*args), program.as_text()

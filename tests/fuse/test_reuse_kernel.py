@@ -7,7 +7,7 @@ from random_graphs import RandomGraph
 import jitney
 import jitney.numpy as jnp
 from jitney.backend.host import host_target
-from jitney.fuse import partition, reuse_kernel
+from jitney.fuse import partition, reuse_kernel, write_kernel
 from jitney.fuse.buffers import KernelStep
 from jitney.fuse.order_items import order_items
 
@@ -27,7 +27,7 @@ def test_reused_is_rewritten(seed, monkeypatch):
     reuse_kernel.forget()
     account(graph, table)
     reused = account(graph, table)
-    monkeypatch.setattr(partition, "reuse", lambda *_: None)
+    monkeypatch.setattr(write_kernel, "reuse", lambda *_: None)
     assert reused == account(graph, table)
 
 
@@ -43,8 +43,8 @@ def layers(count, factor):
 
 def test_equal_layers_are_written_once(monkeypatch):
     written = []
-    builder = partition.KernelBuilder
-    monkeypatch.setattr(partition, "KernelBuilder", lambda *a: written.append(1) or builder(*a))
+    builder = write_kernel.KernelBuilder
+    monkeypatch.setattr(write_kernel, "KernelBuilder", lambda *a: written.append(1) or builder(*a))
     x = np.random.default_rng(0).normal(size=(32, 32)).astype(np.float32) / 32
     counts = []
     for depth in (4, 8, 12):
@@ -59,8 +59,8 @@ def test_another_constant_needs_no_new_kernel(monkeypatch):
     x = np.random.default_rng(0).normal(size=(32, 32)).astype(np.float32) / 32
     jitney.jit(layers(3, 0.3))(x)
     written = []
-    builder = partition.KernelBuilder
-    monkeypatch.setattr(partition, "KernelBuilder", lambda *a: written.append(1) or builder(*a))
+    builder = write_kernel.KernelBuilder
+    monkeypatch.setattr(write_kernel, "KernelBuilder", lambda *a: written.append(1) or builder(*a))
     found = jitney.jit(layers(3, 0.7))(x)
     assert not written
     with jitney.disable_jit():

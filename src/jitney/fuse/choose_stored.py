@@ -52,11 +52,6 @@ def _below_views(node: Node) -> Node:
     return node
 
 
-def work_again(node: Node) -> int:
-    """Elements that computing a node again would visit."""
-    return node.args[0].size if node.op in ("reduce", "argreduce") else node.size
-
-
 def heaviest(twice, node_of) -> frozenset:
     """Of the nodes computed twice, those that are not operands of another one."""
     below: set[int] = set()
@@ -80,7 +75,7 @@ def worth_storing(twice, partition: Any, forced) -> frozenset:
     that do now but for the ones that reach n only through a node that is stored now. Of a chain
     that two kernels compute this is the end; then what two such ends share.
     """
-    computed, node_of = partition.computed, dict(partition.node_of)
+    computed, node_of = partition.work.computed, dict(partition.work.node_of)
     kernels: dict[int, set] = {}
     above: dict[int, set] = {}  # kernels that compute a node above n, of those computed twice
     stored: set[int] = set()

@@ -12,7 +12,8 @@ from ..ir.strides import contiguous_strides
 from ..ir.types import kind_of, nbytes_of
 from .buffers import NativeStep, View, whole
 from .layout import exchanged_sides, strides_seen_from, turning_order
-from .partition import step_maker
+from .make_steps import step_maker
+from .write_kernel import emit_kernel
 
 TINY = 1024  # products of at most this many multiplications are fused loops
 
@@ -42,7 +43,7 @@ def store_product(partition, node, view, item):
     kind = PRODUCTS[node.op]
     plan = kind.plan(partition, node, view, None)
     if plan is None:
-        partition.emit_kernel([(kind.loops(partition, node), view)], item)
+        emit_kernel(partition, [(kind.loops(partition, node), view)], item)
         return
     contraction, first, second = plan
     add_contraction(partition, item, contraction, [first, second, view])
@@ -72,7 +73,7 @@ def store_transpose(partition, node, view, item):
     product = node.args[0]
     turned = product.op == "dot" and turning_order(product, partition.graph.users_of(product))
     if not turned or partition.view_of(product) is not None:
-        partition.emit_kernel([(node, view)], item)
+        emit_kernel(partition, [(node, view)], item)
         return
     strides = strides_seen_from(turned, view.strides)
     own = View(view.buffer, product.shape, strides, view.offset)

@@ -18,7 +18,7 @@ from .build_kernel import KernelBuilder, NeedRows, finish_kernel, is_elementwise
 from .contract import contract_products
 from .contractions import PRODUCTS, add_contraction
 from .kernel import Expr, Store, live_expressions, signed
-from .partition import root_maker
+from .make_steps import root_maker
 from .reuse_kernel import Recorder
 
 MAX_NODES = 48  # a longer chain is a kernel of its own
@@ -49,14 +49,12 @@ def store_with_product(partition, node, view, item) -> bool:
     product = product_below(partition, node)
     if product is None or not view.is_contiguous:
         return False
-    journal = len(partition.buffers), len(partition.pending), dict(partition.views)
+    mark = partition.mark()
     tail, refs = _tail_of(partition, node, view, product)
     kind = PRODUCTS[product.op]
     plan = kind.plan(partition, product, view, tail) if tail is not None else None
     if plan is None:
-        del partition.buffers[journal[0] :]
-        del partition.pending[journal[1] :]
-        partition.views = journal[2]
+        partition.go_back(mark)
         return False
     contraction, first, second = plan
     add_contraction(partition, item, contraction, [first, second, view], refs)

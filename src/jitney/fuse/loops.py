@@ -13,11 +13,13 @@ from .in_place import is_whole_copy, merge_copies, readers_first, root_of, updat
 from .invariant import costly_invariants, split_invariant
 from .lane_loop import build_lane_loop
 from .localize import localize
+from .make_steps import emit_into
 from .order_items import is_circular, order_items
 from .partition import Partition
 from .register_loop import build_register_loop
 from .routines import CALLS, stored_view
 from .updates import separate_updates
+from .write_kernel import add_kernel
 
 SMALL_LOOP_NS = 100.0
 LOOP_TURN_NS = 30.0  # a turn of a loop in registers
@@ -50,10 +52,10 @@ def _nested(partition, body, input_views, captured_views, beside=False, changing
             merge = False
             continue  # not counted: what waits for itself must not be the last word
         rounds -= 1
-        twice = inner.computed_twice(forced) | inner.computed_again(forced)
+        twice = inner.work.computed_twice(forced) | inner.work.computed_again(forced)
         if not twice:
             break
-        forced = forced | heaviest(twice, inner.node_of)
+        forced = forced | heaviest(twice, inner.work.node_of)
     return inner
 
 
@@ -70,7 +72,7 @@ def _call_loop(partition, node, item: Item) -> None:
     consts = views[: len(views) - n_body - n_test]
     state = [partition.result_view(node, i) for i in range(n_state)]
     for value, view in zip(node.args[len(node.args) - n_state :], state, strict=True):
-        partition.emit_into(value, view, item)
+        emit_into(partition, value, view, item)
     if _is_one_kernel(partition, item, (test, body, count), (consts, own, tests), state):
         return
     counter = partition.new_buffer("i32", 1) if count >= 0 else None
@@ -121,7 +123,7 @@ def _is_one_kernel(partition, item, loop, inputs, state) -> bool:
     lanes = build_lane_loop(partition, body, count, consts, own, state)
     if lanes is not None:
         for kernel, buffers, cost, size in lanes:
-            partition.add_kernel(kernel, buffers, item, cost, size)
+            add_kernel(kernel, buffers, item, cost, size)
         return True
     flag = partition.new_buffer("b1", 1) if test is not None else None
     small = build_register_loop(
@@ -135,11 +137,12 @@ def _is_one_kernel(partition, item, loop, inputs, state) -> bool:
 def _add_register_loop(partition, item, small, flag, count) -> None:
     """The kernel; one that runs while a test holds is called again until the test fails, so that
     an endless loop can be interrupted between calls."""
+    kernel, buffers = small
     if flag is None:
-        partition.add_kernel(*small, item, LOOP_TURN_NS * count)
+        add_kernel(kernel, buffers, item, LOOP_TURN_NS * count)
         return
     inner = Item([])
-    partition.add_kernel(*small, inner, LOOP_TURN_NS * 1000)
+    add_kernel(kernel, buffers, inner, LOOP_TURN_NS * 1000)
     reads, writes = touched(inner.steps)
     cost = LOOP_TURN_NS * 1000
     item.add(LoopStep(inner.steps, [], flag, None, -1, reads - writes, writes, cost))

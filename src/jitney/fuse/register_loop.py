@@ -31,7 +31,6 @@ class Leaves:
     computed."""
 
     def __init__(self, partition, table):
-        self.literal_value = partition.literal_value
         self.table = table
         self.views: dict = {}
         self.reshape = lambda node, shape: type(partition).reshape(self, node, shape)

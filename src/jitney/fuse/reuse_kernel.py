@@ -17,13 +17,13 @@ import dataclasses
 from collections import OrderedDict
 from typing import Any, NamedTuple
 
-from ..graph.graph import literal_value
 from ..ir.node import Node
 from ..ir.types import kind_of
 from .buffers import KernelStep, View
 from .build_kernel import PULL_RULES, is_elementwise
 from .kernel import signed
 from .pull_views import is_structural
+from .split_reductions import should_split, split
 
 LIMIT = 2048  # kernels remembered
 MAX_NODES = 300  # larger surroundings are not worth the comparison
@@ -101,7 +101,7 @@ def _is_parameter(node: Node) -> bool:
 class Recorder:
     """Answers a builder for the partition and notes what changes the partition."""
 
-    literal_value = staticmethod(literal_value)
+    should_split = staticmethod(should_split)
 
     def __init__(self, partition: Any, described: Description | None, notes: dict):
         self.partition = partition
@@ -112,7 +112,6 @@ class Recorder:
         self.complete = True
         self.view_of = partition.view_of
         self.prefers_rows = partition.prefers_rows
-        self.should_split = partition.should_split
 
     def notes(self) -> dict:
         """What stays when a kernel is begun again: notes, which change no buffer."""
@@ -143,18 +142,18 @@ class Recorder:
 
     def note_computed(self, node: Node, builder: Any) -> None:
         self.log["computed", self._number(node)] = None
-        self.partition.note_computed(node, builder.root_key)
+        self.partition.work.note_computed(node, builder.root_key)
 
     def note_place(self, node: Node, root: int, index: tuple, cost: int) -> None:
         self.log["place", self._number(node), index, cost] = None
-        self.partition.note_place(node, root, index, cost)
+        self.partition.work.note_place(node, root, index, cost)
 
     def note_repeated(self, node: Node, cost: int) -> None:
         self.log["repeated", self._number(node), cost] = None
-        self.partition.note_repeated(node, cost)
+        self.partition.work.note_repeated(node, cost)
 
     def split(self, node: Node) -> Node:
-        result = self.partition.split(node)
+        result = split(self.partition, node)
         self._derived(result, "split", self._number(node), None)
         return result
 
@@ -232,13 +231,13 @@ def reuse(partition: Any, described: Description, out: View) -> KernelStep | Non
         if kind == "request":
             partition.request(node)
         elif kind == "computed":
-            partition.note_computed(node, root.id)
+            partition.work.note_computed(node, root.id)
         elif kind == "place":
-            partition.note_place(node, root.id, entry[2], entry[3])
+            partition.work.note_place(node, root.id, entry[2], entry[3])
         elif kind == "repeated":
-            partition.note_repeated(node, entry[2])
+            partition.work.note_repeated(node, entry[2])
         elif kind == "split":
-            nodes.append(partition.split(node))
+            nodes.append(split(partition, node))
         else:
             nodes.append(partition.reshape(node, entry[2]))
     buffers = [out.buffer if i == OUT else partition.view_of(nodes[i]).buffer

@@ -12,13 +12,15 @@ from . import affine as af
 from .buffers import NativeStep, PythonStep, View, whole
 from .build_kernel import is_elementwise
 from .frame import fixed_corner, framed, is_most, slabs_around
+from .group_roots import MOST_ALIKE, alike
 from .kernel import SHORT_STRIDE
-from .partition import MOST_ALIKE, step_maker
+from .make_steps import emit_into, step_maker
 from .pull_gather import clamped
 from .pull_views import MAX_SELECTS
 from .schedule import STREAM_BYTES
 from .tiles import LINE_BYTES
 from .updates import is_only_updated, reads_elsewhere, separated_update
+from .write_kernel import emit_kernel
 
 NS_PER_ELEMENT = {
     "sort": 30.0, "argsort": 40.0, "top_k": 2.0, "scatter": 0.8,
@@ -42,19 +44,19 @@ def store_parts(partition, node, view, item, others=()):
     """Each part is computed straight into its place, together with parts of the same shape that
     read the same values; `others`: concatenations of such parts, and their views."""
     if node.size <= SMALL_CONCAT and len(node.args) <= MAX_SELECTS and not others:
-        partition.emit_kernel([(node, view)], item)
+        emit_kernel(partition, [(node, view)], item)
         return
     roots = [(node, view), *others]
     parts = [placed for root in roots for placed in _parts(*root)]
     if all(_side_by_side(partition, root) for root, _ in roots):
-        partition.emit_kernel(parts, item)
+        emit_kernel(partition, parts, item)
         return
     again, parts = _read_again(partition, parts)
-    for group in [*again, *partition.alike(parts)]:
+    for group in [*again, *alike(partition, parts)]:
         if len(group) > 1:
-            partition.emit_kernel(group, item)
+            emit_kernel(partition, group, item)
         else:
-            partition.emit_into(*group[0], item)
+            emit_into(partition, *group[0], item)
 
 
 def _read_again(partition, parts):
@@ -130,7 +132,7 @@ def _put_framed(partition, node, view, item) -> bool:
         return False
     whole = framed(partition, operand, update, corner)
     if whole is not None:
-        partition.emit_kernel([(whole, view)], item)
+        emit_kernel(partition, [(whole, view)], item)
     return whole is not None
 
 
@@ -148,7 +150,7 @@ def _write_window(partition, node, view, item, is_there) -> None:
 
     if is_there:
         partition.views[operand.id] = view
-    partition.emit_kernel([(update, view)], item, position)
+    emit_kernel(partition, [(update, view)], item, position)
     if before is not None:
         partition.views[operand.id] = before
     elif is_there:
@@ -180,12 +182,12 @@ def _put_operand(partition, node, view, item) -> bool:
         corner = fixed_corner(operand, update, starts)
         if elsewhere and corner is not None and is_most(operand, update):
             for at, slab in slabs_around(partition.table, operand, update.shape, corner):
-                partition.emit_into(slab, view.part(at, slab.shape), item)
+                emit_into(partition, slab, view.part(at, slab.shape), item)
             return False
-        partition.emit_into(operand, view, item)
+        emit_into(partition, operand, view, item)
         return not partition.is_nested and not elsewhere
     chained = not elsewhere and is_only_updated(partition.graph, node)
-    partition.emit_into(operand, view, item)
+    emit_into(partition, operand, view, item)
     return chained and partition.view_of(operand) is None  # results of calls live elsewhere
 
 
@@ -326,7 +328,7 @@ def _scatter(partition, node, item):
     operand, offsets, updates = node.args
     kind, window = node.attrs[2:]
     (result,) = _results(partition, node)
-    partition.emit_into(operand, result, item)
+    emit_into(partition, operand, result, item)
     offsets, updates = stored_view(partition, offsets), stored_view(partition, updates)
     count, code = offsets.shape[0], operand.dtype
     places = [result, offsets, updates]

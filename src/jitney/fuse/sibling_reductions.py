@@ -17,6 +17,7 @@ from ..ir.node import Node
 from . import affine as af
 from .build_kernel import insert, is_elementwise
 from .kernel import Store
+from .split_reductions import should_split
 from .updates import depends
 
 REDUCTIONS = ("reduce", "argreduce", "partial")
@@ -96,7 +97,7 @@ def stored_beside(partition: Any, group: list[Node], waiting: Iterable[Node]) ->
     those `waiting` since other kernels have asked for them."""
     node, found = group[0], list[Node]()
     source = node.args[0]
-    is_cut = node.op == "reduce" and partition.should_split(node, True)  # its pieces come later
+    is_cut = node.op == "reduce" and should_split(node, True)  # its pieces come later
     along_runs = _goes_along_runs(node)
     in_order = along_runs or _goes_down_columns(node)
     of_blocks = any(x.id in partition.graph.together for x in group)

@@ -1,0 +1,175 @@
+"""Which nodes that are to be stored one kernel computes together (rule 6 of `partition.py`).
+
+In: a partition, and outputs or nodes that kernels asked for, with the views they belong in. Out:
+groups of (node, view): elementwise nodes of one shape that read a common node, reductions over the
+same loops, concatenations of like parts; and the arrays that reductions store beside.
+Nodes that join a group are taken off the partition's lists of what waits.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+from ..ir.node import Node
+from .build_kernel import is_elementwise
+from .sibling_reductions import MOST_SIBLINGS, REDUCTIONS, loops_of, siblings, stored_beside
+from .updates import depends
+
+MERGED_SIZE = 64  # elements up to which nodes that kernels asked for share a kernel
+MERGED_ROOTS = 64
+MOST_BESIDE = 4  # concatenations computed together
+NEAR_GROUPS = 16  # groups of reductions over the same loops that one may join: the latest
+MOST_ALIKE = 8  # results of one kernel: more would only make it longer
+NEAR_NODES = 24  # below a node among which a common source is looked for
+
+
+# ---------------------------------------------------------------------- outputs
+def alike(partition: Any, roots) -> list[list]:
+    """Groups of roots: of elementwise ones of one shape that read a common node, and of reductions
+    that read what others read."""
+    groups: list[list] = []
+    of_loops: dict[tuple, list] = {}  # the groups of reductions so far by their loops
+    for node, view in roots:
+        same_loops, group = [], None
+        if _joins_reductions(partition, node, view):
+            same_loops = of_loops.setdefault(loops_of(node), [])
+            group = _group_of_siblings(partition, node, same_loops[-NEAR_GROUPS:])
+        elif _joins_elementwise(partition, node, view):
+            group = _group_of_shape(node, groups)
+        if group is None:
+            group = []
+            groups.append(group)
+            same_loops.append(group)
+        group.append((node, view))
+    return groups
+
+
+def _joins_reductions(partition: Any, node: Node, view) -> bool:
+    is_merged = partition.merge_outputs and node.op in REDUCTIONS
+    return is_merged and partition.view_of(node) is view
+
+
+def _group_of_siblings(partition: Any, node: Node, groups: list[list]) -> list | None:
+    for group in groups:
+        members = [n for n, _ in group]
+        if len(group) < MOST_SIBLINGS and all(siblings(partition, n, [node]) for n in members):
+            return group
+    return None
+
+
+def _joins_elementwise(partition: Any, node: Node, view) -> bool:
+    is_merged = partition.merge_outputs and is_elementwise(node) and node.size
+    return bool(is_merged) and partition.view_of(node) in (None, view)
+
+
+def _group_of_shape(node: Node, groups: list[list]) -> list | None:
+    for group in groups:
+        other = group[0][0]
+        if (
+            is_elementwise(other)
+            and other.shape == node.shape
+            and len(group) < MOST_ALIKE
+            and _shares_source(node, [n for n, _ in group])
+        ):
+            return group
+    return None
+
+
+# ---------------------------------------------------------------------- what kernels asked for
+def with_neighbours(partition: Any, node: Node) -> list[tuple]:
+    """A node that a kernel asked for, and others waiting that are computed with it."""
+    roots = [(node, partition.views.get(node.id))]
+    if not partition.merge_outputs:
+        return roots
+    if node.op in REDUCTIONS:
+        return roots + _siblings(partition, node)
+    if node.op == "concat" and node.size > MERGED_SIZE:
+        return roots + _twins(partition, node)
+    if _may_be_merged(node):
+        _add_neighbours(partition, roots)
+    return roots
+
+
+def _siblings(partition: Any, node: Node) -> list[tuple]:
+    """Other reductions waiting that read what this one reads."""
+    found = siblings(partition, node, _waiting(partition))
+    for other in found:
+        partition.pending.remove(other)
+    return [(other, partition.views[other.id]) for other in found]
+
+
+def _twins(partition: Any, node: Node) -> list[tuple]:
+    """Other concatenations waiting whose parts can be computed beside this one's: the other half of
+    complex numbers, say."""
+    shapes, group = [a.shape for a in node.args], [node]
+    for other in _waiting(partition):
+        if (
+            len(group) < MOST_BESIDE
+            and other.op == "concat" and other.attrs == node.attrs
+            and [a.shape for a in other.args] == shapes
+            and _shares_source(other, [node])
+            and not any(depends(other, x) or depends(x, other) for x in group)
+        ):  # fmt: skip
+            group.append(other)
+            partition.pending.remove(other)
+    return [(other, partition.views[other.id]) for other in group[1:]]
+
+
+def _add_neighbours(partition: Any, roots: list[tuple]) -> None:
+    """Small elementwise nodes that share a source with the one before: the factors a backward pass
+    reads of a long chain, say, which kernels of their own would each compute from the chain's
+    beginning."""
+    kept, shape = [], roots[0][0].shape
+    for other in reversed(_waiting(partition)):
+        if (
+            len(roots) < MERGED_ROOTS
+            and _may_be_merged(other)
+            and other.shape == shape
+            and _shares_source(other, [roots[-1][0]])
+        ):
+            roots.append((other, partition.views[other.id]))
+        else:
+            kept.append(other)
+    partition.pending[-2 * MERGED_ROOTS :] = reversed(kept)
+
+
+def _waiting(partition: Any) -> list[Node]:
+    """The latest nodes that kernels asked for."""
+    return partition.pending[-2 * MERGED_ROOTS :]
+
+
+def _may_be_merged(node: Node) -> bool:
+    return is_elementwise(node) and 0 < node.size <= MERGED_SIZE
+
+
+# ---------------------------------------------------------------------- arrays beside reductions
+def beside(partition: Any, group: list[tuple]) -> list[tuple]:
+    """Arrays made of what the reductions of a group read, which their kernel stores: outputs, or
+    asked for by other kernels."""
+    reductions = [node for node, _ in group]
+    if not partition.merge_outputs or any(node.op not in REDUCTIONS for node in reductions):
+        return []
+    found = stored_beside(partition, reductions, _waiting(partition))
+    for node in found:
+        partition.large.take(node)
+        if node in partition.pending:
+            partition.pending.remove(node)
+    return [(node, partition.views[node.id]) for node in found]
+
+
+def _shares_source(node: Node, others: list[Node]) -> bool:
+    """Whether two nodes have a common (non-literal) node among their near ancestors."""
+    mine = _near(node)
+    return any(mine & _near(o) for o in others)
+
+
+def _near(start: Node) -> set[int]:
+    seen, waiting = set[int](), deque([start])
+    while waiting and len(seen) < NEAR_NODES:
+        n = waiting.popleft()
+        if n.id in seen or n.op == "lit":
+            continue
+        seen.add(n.id)
+        waiting.extend(n.args)
+    return seen

@@ -1,0 +1,71 @@
+"""What kernels compute of costly nodes, and which of these are computed too often (rule 4 of
+`partition.py`).
+
+In: notes of the kernels while they are written: who computes what, where and how often. Out: sets
+of node numbers: what several kernels compute, and what one computes again and again.
+"""
+
+from __future__ import annotations
+
+from ..ir.node import Node
+from .split_reductions import SPLIT_SIZE
+
+LEAST_AGAIN = 64  # elements up to which computing a node again is always right
+STENCIL_COST = 64  # work per element above which a value read at neighbouring places is stored
+REPEATED_WORK = 1 << 20  # beyond it a value that outer loops would compute again is stored
+REPEATED_IN_LOOP = 1 << 16  # in the body of a loop, where one kernel more costs its call alone
+
+
+class RepeatedWork:
+    """The notes of one partition. `computed`: the roots of the kernels that compute a node."""
+
+    def __init__(self, is_nested: bool):
+        self.most = REPEATED_IN_LOOP if is_nested else REPEATED_WORK
+        self.computed: dict[int, set] = {}
+        self.node_of: dict[int, Node] = {}
+        self.places: dict[tuple, tuple[int, set]] = {}
+        self.repeated: dict[int, int] = {}
+
+    def note_computed(self, node: Node, root: int) -> None:
+        self.computed.setdefault(node.id, set()).add(root)
+        self.node_of[node.id] = node
+
+    def note_place(self, node: Node, root: int, index, cost: int) -> None:
+        """One kernel computes `node` at this index; other constants in it are its neighbours."""
+        key = (node.id, root, tuple([a[1] for a in index]))
+        found = self.places.get(key)
+        if found is None:
+            found = self.places[key] = (cost, set())
+        found[1].add(tuple([a[0] for a in index]))
+
+    def note_repeated(self, node: Node, cost: int) -> None:
+        """A kernel computes each element of `node` again and again, at this cost in all."""
+        self.repeated[node.id] = max(cost, self.repeated.get(node.id, 0))
+        self.node_of[node.id] = node
+
+    def computed_twice(self, forced) -> set[int]:
+        """Costly nodes that more than one kernel computes, or one at neighbouring places."""
+        twice = {
+            i
+            for i, kernels in self.computed.items()
+            if len(kernels) > 1 and i not in forced and _work_again(self.node_of[i]) > LEAST_AGAIN
+        }
+        return twice | {
+            node
+            for (node, _, _), (cost, where) in self.places.items()
+            if (len(where) - 1) * cost > STENCIL_COST
+            and node not in forced
+            and _work_again(self.node_of[node]) > SPLIT_SIZE
+        }
+
+    def computed_again(self, forced) -> set[int]:
+        """Costly nodes that a kernel computes again in each turn of its outer loops."""
+        return {
+            i for i, cost in self.repeated.items()
+            if i not in forced and cost * self.node_of[i].size > self.most
+        }  # fmt: skip
+
+
+def _work_again(node: Node) -> int:
+    """Elements that computing a node again would visit."""
+    return node.args[0].size if node.op in ("reduce", "argreduce") else node.size

@@ -1,0 +1,113 @@
+"""The step of a fused kernel: pulled, scheduled and numbered, or found among those written before.
+
+In: a partition and the roots that one kernel computes, with the views they belong in. Out: the
+`KernelStep`, added to an item; what the kernel reads that is stored nowhere has been asked of the
+partition. The passes over a kernel are listed in `_step_of`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from . import pull_gather, pull_views  # noqa: F401  (they register the rules)
+from .bound_exponentials import bound_exponentials
+from .buffers import Item, KernelStep
+from .build_kernel import KernelBuilder, NeedRows, finish_kernel
+from .contract import contract_products
+from .kernel import Kernel, Store, live_expressions, number_slots
+from .multiply_shares import multiply_shares
+from .pair_rows import pair_rows
+from .reuse_kernel import Recorder, describe, remember, reuse
+from .schedule import schedule_kernel
+from .sibling_reductions import store_beside
+from .write_out import has_short_last_axis
+
+
+def emit_kernel(partition: Any, roots, item: Item, position=None, beside=()) -> None:
+    """Adds a fused kernel. `position(builder, view, index)` overrides where results go; `beside`:
+    what reductions store beside their results."""
+    described = None
+    if position is None and not beside:
+        roots = [_strip_reshape(partition, node, view) for node, view in roots]
+        described = describe(partition, *roots[0]) if len(roots) == 1 else None
+    step = reuse(partition, described, roots[0][1]) if described is not None else None
+    if step is None:
+        step = _written(partition, roots, position, described, beside)
+    item.add(step)
+
+
+def _strip_reshape(partition: Any, node, view):
+    """A root that only reshapes: the loops run over the shape before."""
+    while node.op == "reshape" and view.is_contiguous and partition.view_of(node.args[0]) is None:
+        node = node.args[0]
+        view = view.reshaped(node.shape)
+    return node, view
+
+
+def _written(partition: Any, roots, position, described, beside) -> KernelStep:
+    builder, recorder, stores = _pulled(partition, roots, position, described, beside)
+    step = _step_of(partition, builder, stores, roots[0][0].op)
+    if not beside and position is None and has_short_last_axis(step, roots):
+        builder = KernelBuilder(recorder, roots, None, True)
+        step = _step_of(partition, builder, _stores(builder, roots, None), roots[0][0].op)
+    if described is not None:
+        modes = tuple([mode for _, mode in step.slotted.kernel.buffers])
+        remember(described, recorder, step, modes, roots[0][1])
+    return step
+
+
+def _pulled(partition: Any, roots, position, described, beside):
+    """(the builder of a kernel, who answered it, the stores); it is begun again if that is asked
+    for, which it is once at most (see [Note: rows])."""
+    rows, notes = None, dict[tuple, None]()
+    while True:
+        mark = partition.mark()
+        recorder = Recorder(partition, described, notes)
+        builder = KernelBuilder(recorder, [*roots, *beside], rows)
+        try:
+            stores = _stores(builder, roots, position)
+            for node, view in beside:
+                store_beside(builder, roots[0][0], node, view)
+            return builder, recorder, stores
+        except NeedRows as need:
+            rows, notes = need.positions, recorder.notes()
+            partition.go_back(mark)
+
+
+def _stores(builder: KernelBuilder, roots, position) -> list[Store]:
+    stores = []
+    for (node, view), index in itertools.product(roots, builder.root_indices):
+        expr = builder.value(node, index)
+        number = builder.buffer_number(view.buffer, "out")
+        if position is not None:
+            where = position(builder, view, index)
+        else:
+            where = builder.position_in(view, index)
+        stores.append(Store(number, where, expr))
+    if builder.column_stage is not None:
+        builder.column_stage.stores.extend(stores)
+        return []
+    return stores
+
+
+def _step_of(partition: Any, builder: KernelBuilder, stores, label: str) -> KernelStep:
+    kernel = finish_kernel(builder, stores, label)
+    used = contract_products(kernel, live_expressions(kernel))
+    cost = schedule_kernel(kernel, used, partition.target, repeated=partition.is_nested)
+    used = multiply_shares(kernel, bound_exponentials(kernel, used))
+    used = pair_rows(kernel, used)
+    buffers = [partition.buffers[i] for i in builder.buffer_ids]
+    return KernelStep(number_slots(kernel, used), used, buffers, _written_by(kernel, buffers), cost)
+
+
+def add_kernel(kernel: Kernel, buffers, item: Item, cost: float, small: int = 1) -> None:
+    """Adds a kernel that was written elsewhere."""
+    used = contract_products(kernel, live_expressions(kernel))
+    kernel.small = small
+    writes = _written_by(kernel, buffers)
+    item.add(KernelStep(number_slots(kernel, used), used, buffers, writes, cost))
+
+
+def _written_by(kernel: Kernel, buffers) -> set[int]:
+    return {b.id for b, (_, mode) in zip(buffers, kernel.buffers, strict=True) if mode != "in"}
