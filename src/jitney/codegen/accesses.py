@@ -26,6 +26,8 @@ class Accesses:
         number, position = x.attrs
         if x.id in self.tiled:
             return transpose.load_row(self, x)
+        if self.turned is not None and x in self.turned:
+            return self.turned.load(x)
         mask = self.values[x.args[0].id] if x.args else None
         place = self._place(position)
         if place.step is not None or place.vectors:
@@ -202,6 +204,9 @@ class Accesses:
         strided.store(self.e, code, pointer, places[0], values, self.lanes, mask, stream)
 
     def _store(self, store) -> None:
+        if self.turned is not None and store in self.turned:
+            self.turned.store(store, self.values[store.expr.id])
+            return
         place = self._place(store.position)
         code = self.kernel.buffers[store.buffer][0]
         mask = self.values[store.mask.id] if store.mask is not None else None

@@ -24,6 +24,7 @@ from .emitter import Emitter, Value
 from .homes import atoms, find_homes
 from .outline import Outliner
 from .row_counters import RowCounters
+from .turned_rows import TurnedRows
 
 # Unrolled copies by the cost of one iteration: light bodies need several to cover latencies, heavy
 # ones overlap well enough in the reorder buffer and would only lengthen the compile.
@@ -55,6 +56,7 @@ class KernelEmitter(Accesses):
         self.mask: Value | None = None
         self.homes = find_homes(self.kernel, used)
         self.tiled: dict = {}
+        self.turned = TurnedRows(self) if self.kernel.turned else None
         self.carry_values: list[Value] = []
         self.loaded: dict = {}  # vectors of this turn: (buffer, index) -> Value
         self._down: int | None = None  # the loop that goes down the columns of a vector of rows
@@ -106,6 +108,8 @@ class KernelEmitter(Accesses):
             transpose.allocate_tiles(self)
         if self.kernel.sweep:
             sweep.allocate_accumulators(self)
+        if self.turned is not None:
+            self.turned.allocate()
         self._emit_home("entry")
         self._emit_pieces()
         return e.lines
@@ -293,6 +297,8 @@ class KernelEmitter(Accesses):
     def _copies(self) -> int:
         if self.kernel.small or self.lane == "none":
             return 1
+        if self.kernel.turned:
+            return min(self.copies_for(self.used), self.kernel.copies)
         if self.kernel.saved and self.lane == "row":
             return self.kernel.copies
         if self.kernel.tile is not None:
@@ -316,6 +322,8 @@ class KernelEmitter(Accesses):
     # ------------------------------------------------------------------ rows and stages
     def _row(self) -> None:
         """Everything for one row (or one vector of rows)."""
+        if self.turned is not None:
+            self.turned.fill()
         self._emit_home(("row", 0))
         for s, stage in enumerate(self.kernel.stages):
             if stage.carried:
@@ -324,6 +332,8 @@ class KernelEmitter(Accesses):
             self._stage(s, stage)
             self._emit_home(("row", s + 1))
         self.store_all(self.kernel.stores)
+        if self.turned is not None:
+            self.turned.empty()
 
     def _stage(self, s, stage) -> None:
         e = self.e

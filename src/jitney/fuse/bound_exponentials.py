@@ -7,6 +7,7 @@ a - m with m no less than the greatest of a row that a was taken from: fl(a - m)
 """
 
 import struct
+from collections.abc import Callable
 from typing import NamedTuple
 
 from .kernel import Expr, Kernel, Reduction, Stage
@@ -70,7 +71,7 @@ def _times(a: Signs, b: Signs) -> Signs:
 
 
 _NEVER_BELOW = frozenset(("abs", "exp", "exp_nonpositive", "exp2", "sqrt"))
-_RULES = {
+_RULES: dict[str, Callable[..., Signs]] = {
     "neg": _turned, "add": _both, "min": _least, "max": _greatest, "select": _both,
     "mul": _times, "div": _times, "sub": lambda a, b: _both(a, _turned(b)),
     "fma": lambda a, b, c: _both(_times(a, b), c),

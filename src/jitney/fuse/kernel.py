@@ -12,9 +12,10 @@ contiguous along u are transposed in registers. `borders` are conditions that ar
 middle of the row loops. With `sweep` the stage of a kernel that reduces columns takes that many
 rows at a time, of all columns (codegen/sweep.py). With `jumps` the runs read that many rows later
 are asked for. With `pairs` each row is two (pair_rows.py). `copies` vectors of rows keep their
-saved values side by side. `small`: 1 for short vector loops (masked throughout), 2 for kernels so
-small that compiling quickly matters more than speed. Expressions are interned; a loop variable is
-an int, unique in the kernel.
+saved values side by side. `turned`: lanes are rows, but neighbours in memory are elements of one
+(turn_rows.py). `small`: 1 for short vector loops (masked throughout), 2 for kernels so small that
+compiling quickly matters more than speed. Expressions are interned; a loop variable is an int,
+unique in the kernel.
 
 Sizes are not part of a kernel's meaning: `number_slots` replaces every extent, stride and offset
 (other than 0 and ±1) by a parameter slot, so that the text is the same for all sizes. That text,
@@ -162,6 +163,7 @@ class Kernel:
     near: dict = field(default_factory=dict)  # see near_loads.py
     jumps: int = 0
     pairs: Expr | None = None  # the number of the first of two rows
+    turned: bool = False  # see turn_rows.py
 
 
 SHORT_STRIDE = 8  # up to here vectors are read whole and their elements picked
@@ -298,6 +300,8 @@ def number_slots(kernel: Kernel, used: list[Expr]) -> SlottedKernel:
         flags += f" jumps {kernel.jumps}"
     if kernel.pairs is not None:
         flags += " pairs"
+    if kernel.turned:
+        flags += " turned"
     if kernel.sweep:
         flags += f" sweep {kernel.sweep}"
     lines.append(f"rows {rows} lane {kernel.lane}{flags}")

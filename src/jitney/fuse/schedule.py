@@ -14,6 +14,7 @@ from .interior import find_borders
 from .kernel import Expr, Kernel, Loop, Stream
 from .near_loads import find_near_loads
 from .tiles import LINE_BYTES, choose_tile, streams_tiles
+from .turn_rows import bytes_turned, turned_rows
 
 SMALL_ELEMENTS = 2048  # below this a call is dispatch, and a short compile matters more than speed
 STREAM_BYTES = 16 << 20  # from this size of result on non-temporal stores win (measured)
@@ -37,6 +38,7 @@ NARROW = 1 << 30
 # more than the second cache (softmax of the columns of 8192 x 2048: 12.6 ms with 128 bytes of a
 # row, 19.7 with 64).
 SAVED_BYTES = 1 << 20
+TURNED_BYTES = 20 << 10  # of turned and saved rows: of the first cache
 
 
 def schedule_kernel(
@@ -48,9 +50,10 @@ def schedule_kernel(
     for stage in kernel.stages:
         if not any(lo.chunk_row is not None for lo in stage.loops):
             stage.loops = _merge_loops(kernel, used, stage.loops, set())
-    kernel.lane = _choose_lane(kernel, used)
+    kernel.turned = turned_rows(kernel, used, target) is not None
+    kernel.lane = "row" if kernel.turned else _choose_lane(kernel, used)
     _narrow_positions(kernel, lanes_of(kernel, used, target))
-    if kernel.lane == "row":
+    if kernel.lane == "row" and not kernel.turned:
         kernel.rows = _longest_last(kernel.rows)
     rows = math.prod(lo.extent for lo in kernel.rows)
     inner = sum(_trip_count(s) for s in kernel.stages)
@@ -73,10 +76,12 @@ def schedule_kernel(
 def _vectors_beside(kernel: Kernel, used: list[Expr], target: CpuTarget) -> int:
     """How many vectors of rows keep saved values side by side: the rows' elements lie far apart in
     memory, so that whole lines of it, and more, should be used when they are met."""
-    if kernel.lane != "row" or not kernel.saved or kernel.small:
+    if kernel.lane != "row" or not (kernel.saved or kernel.turned) or kernel.small:
         return 1
-    width = lanes_of(kernel, used, target) * sum(nbytes_of(c) * n for c, n in kernel.saved)
-    return next((copies for copies in (4, 2) if copies * width <= SAVED_BYTES), 1)
+    bytes_ = sum(nbytes_of(c) * n for c, n in kernel.saved) + bytes_turned(kernel, used, target)
+    width = lanes_of(kernel, used, target) * bytes_
+    most = TURNED_BYTES if kernel.turned else SAVED_BYTES
+    return next((copies for copies in (4, 2) if copies * width <= most), 1)
 
 
 def lanes_of(kernel: Kernel, used, target: CpuTarget) -> int:
