@@ -77,3 +77,11 @@ def substitute(a: Affine, atom: int, replacement: Affine) -> Affine:
         return a
     rest = (a[0], tuple([t for t in a[1] if t[0] != atom]))
     return add(rest, scale(replacement, coefficient))
+
+
+def insert(index, axes, positions):
+    """index with positions put in at axes (ascending)."""
+    result = list(index)
+    for axis, position in zip(axes, positions, strict=True):
+        result.insert(axis, position)
+    return tuple(result)

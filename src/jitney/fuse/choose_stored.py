@@ -11,7 +11,7 @@ from typing import Any
 
 from ..graph.graph import Graph
 from ..ir.node import Node
-from .build_kernel import is_elementwise
+from .pull_rules import is_elementwise
 
 TINY_PRODUCT = 4096
 LEAST_PARTS = 4096  # elements of a concatenation that is worth a kernel of its own

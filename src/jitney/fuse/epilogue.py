@@ -14,11 +14,12 @@ stay kernels.
 from dataclasses import dataclass
 
 from ..ir.types import kind_of, nbytes_of
-from .build_kernel import KernelBuilder, NeedRows, finish_kernel, is_elementwise
+from .build_kernel import KernelBuilder, NeedRows, finish_kernel
 from .contract import contract_products
 from .contractions import PRODUCTS, add_contraction
 from .kernel import Expr, Store, live_expressions, signed
 from .make_steps import root_maker
+from .pull_rules import is_elementwise
 from .reuse_kernel import Recorder
 
 MAX_NODES = 48  # a longer chain is a kernel of its own

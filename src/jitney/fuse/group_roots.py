@@ -12,7 +12,7 @@ from collections import deque
 from typing import Any
 
 from ..ir.node import Node
-from .build_kernel import is_elementwise
+from .pull_rules import is_elementwise
 from .sibling_reductions import MOST_SIBLINGS, REDUCTIONS, loops_of, siblings, stored_beside
 from .updates import depends
 

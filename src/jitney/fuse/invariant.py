@@ -12,8 +12,9 @@ from collections import Counter
 
 from ..ir.types import nbytes_of
 from .buffers import CopyStep, KernelStep, NativeStep
-from .build_kernel import COST, HEAVY, is_elementwise
+from .expressions import COST, HEAVY
 from .in_place import touched_roots
+from .pull_rules import is_elementwise
 
 LEAST_SIZE = 65  # a few numbers are computed as fast as they are read
 GATHER_COST = 8

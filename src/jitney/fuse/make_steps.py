@@ -10,7 +10,7 @@ from typing import Any
 
 from ..ir.node import Node
 from .buffers import CopyStep, Item, View
-from .build_kernel import is_elementwise
+from .pull_rules import is_elementwise
 from .write_kernel import emit_kernel
 
 STEP_MAKERS: dict = {}

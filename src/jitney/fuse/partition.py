@@ -34,7 +34,6 @@ from .make_steps import emit_roots
 from .order_items import is_circular
 from .repeated_work import RepeatedWork
 from .sibling_reductions import Waiting, is_large
-from .split_reductions import SPLIT_SIZE
 
 ROUNDS = 3  # partitions tried: forcing more values into buffers rarely changes a third one
 
@@ -132,10 +131,6 @@ class Partition:
             scalar = self.reshape(node.args[0], ())
             return self.table.intern("broadcast", (scalar,), tuple(shape), node.dtype, ((),))
         return self.table.intern("reshape", (node,), tuple(shape), node.dtype)
-
-    def prefers_rows(self, count: int, columns: int) -> bool:
-        """Whether `count` rows of `columns` elements should be one kernel with stages."""
-        return count * columns <= SPLIT_SIZE or (columns * 4 <= (256 << 10) and count >= 4)
 
     # ------------------------------------------------------------------ buffers
     def new_buffer(self, code, size, kind="temp", index=0) -> Buffer:

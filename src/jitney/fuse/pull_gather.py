@@ -10,7 +10,7 @@ import numpy as np
 from ..graph.graph import literal_value
 from ..ir.types import DTYPE_OF_CODE, kind_of
 from . import affine as af
-from .build_kernel import pull_rule
+from .pull_rules import pull_rule
 
 
 def as_i64(builder, expr):

@@ -1,6 +1,6 @@
 """How an element of a view is an element of its operand: only the index changes.
 
-One rule per operation, registered in `build_kernel.PULL_RULES`; each gets the builder, the node,
+One rule per operation, registered in `pull_rules.PULL_RULES`; each gets the builder, the node,
 the index of the wanted element and the mask under which it is wanted, and returns an expression.
 """
 
@@ -10,8 +10,8 @@ import math
 from ..graph.graph import literal_value
 from ..ir.types import kind_of
 from . import affine as af
-from .build_kernel import is_elementwise, pull_rule
 from .kernel import Reduction
+from .pull_rules import is_elementwise, pull_rule
 
 # A literal with one of these values (or a small integer) stays in the code, any other becomes a
 # parameter of the kernel, so that programs that differ only in constants share machine code.
@@ -269,10 +269,8 @@ def pull_partial(builder, node, index, mask):
     stage, variables = builder.stage_for(0, extents, "partial")
     if row is not None:
         builder.chunked[variables[0]] = (row, chunk)
-    inner = list(index[1:])
-    for axis, v in zip(axes, variables, strict=True):
-        inner.insert(axis, af.variable(v))
-    element = builder.value(source, tuple(inner), mask)
+    inner = af.insert(index[1:], axes, [af.variable(v) for v in variables])
+    element = builder.value(source, inner, mask)
     if builder.level(element) > 0:
         raise AssertionError("a partial reduction inside a staged kernel")
     from_kernel = _reduction_number(stage, kind, element, node.dtype)

@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 from ..ir.node import Node
 from ..ir.types import kind_of
 from .buffers import KernelStep, View
-from .build_kernel import PULL_RULES, is_elementwise
 from .kernel import signed
+from .pull_rules import PULL_RULES, is_elementwise
 from .pull_views import is_structural
 from .split_reductions import should_split, split
 
@@ -111,7 +111,6 @@ class Recorder:
         self.log: dict[tuple, None] = dict(notes)
         self.complete = True
         self.view_of = partition.view_of
-        self.prefers_rows = partition.prefers_rows
 
     def notes(self) -> dict:
         """What stays when a kernel is begun again: notes, which change no buffer."""

@@ -10,12 +10,12 @@ import math
 from ..ir.types import kind_of, nbytes_of
 from . import affine as af
 from .buffers import NativeStep, PythonStep, View, whole
-from .build_kernel import is_elementwise
 from .frame import fixed_corner, framed, is_most, slabs_around
 from .group_roots import MOST_ALIKE, alike
 from .kernel import SHORT_STRIDE
 from .make_steps import emit_into, step_maker
 from .pull_gather import clamped
+from .pull_rules import is_elementwise
 from .pull_views import MAX_SELECTS
 from .schedule import STREAM_BYTES
 from .tiles import LINE_BYTES

@@ -15,8 +15,8 @@ from typing import Any
 
 from ..ir.node import Node
 from . import affine as af
-from .build_kernel import insert, is_elementwise
 from .kernel import Store
+from .pull_rules import is_elementwise
 from .split_reductions import should_split
 from .updates import depends
 
@@ -163,7 +163,8 @@ def store_beside(builder: Any, reduction: Node, node: Node, view: Any) -> None:
     while level < needed:
         level = needed
         stage, variables = builder.stage_for(level, extents, "partial" if is_piece else None)
-        inner = insert(index[1:] if is_piece else index, axes, [af.variable(v) for v in variables])
+        places = [af.variable(v) for v in variables]
+        inner = af.insert(index[1:] if is_piece else index, axes, places)
         expr = builder.value(shaped, inner)
         needed = builder.level(expr)
     number = builder.buffer_number(view.buffer, "out")

@@ -7,8 +7,8 @@ safe to overwrite the array: whatever reads it elsewhere is computed beforehand.
 from ..graph.graph import Graph
 from ..ir.types import nbytes_of
 from .alternate import LEAST_BYTES
-from .build_kernel import is_elementwise
 from .frame import fixed_corner, is_most
+from .pull_rules import is_elementwise
 
 FEW = 16  # so many numbers more to store do not matter: indices, and whether they are inside
 
