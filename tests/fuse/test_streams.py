@@ -95,3 +95,16 @@ def test_a_loop_reads_what_it_wrote():
     for _ in range(3):
         want = want + np.roll(want, 1, 1)
     np.testing.assert_allclose(jitney.jit(program)(X), want, rtol=1e-6)
+
+
+@pytest.mark.parametrize("rows, columns", [(4096, 1040), (4097, 1024), (1025, 4112), (2048, 2111)])
+def test_columns_of_several_stages(rows, columns):
+    """Softmax of columns and what is centred in them: streamed where rows begin where lines do."""
+    x = RNG.random((rows, columns), np.float32)
+    found = np.exp(x - x.max(0))
+    for fun, expected in (
+        (lambda x: jitney.nn.softmax(x, 0), found / found.sum(0)),
+        (lambda x: jnp.exp(x - x.mean(0)), np.exp(x - x.mean(0))),
+    ):
+        np.testing.assert_allclose(jitney.jit(fun)(x), expected, rtol=1e-5)
+        assert (" stream" in text_of(fun, x)) == (columns % 16 == 0)

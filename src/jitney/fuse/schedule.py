@@ -244,7 +244,8 @@ def _streams(kernel: Kernel, used: list[Expr]) -> Stream:
     if not (kernel.borders or kernel.near) and all(in_lines for _, in_lines in found):
         return Stream.LINES
     sums = any(stage.reductions for stage in kernel.stages[-1:])
-    in_parts = loops[-1].extent >= LEAST_ROW and len(stores) == 1 and not sums
+    one_run = kernel.lane == "stage" or not kernel.stages
+    in_parts = loops[-1].extent >= LEAST_ROW and len(stores) == 1 and one_run and not sums
     return Stream.PARTS if in_parts else Stream.NONE
 
 
@@ -253,9 +254,13 @@ def _stores_of_rows(kernel: Kernel) -> tuple[list, list[Loop]]:
     whole lines of a piece of them), and the loops around them; else nothing."""
     if kernel.lane == "row" and not kernel.stages:
         return kernel.stores, kernel.rows
-    if kernel.lane != "stage" or any(s.stores for s in kernel.stages[:-1]):
+    if kernel.lane == "none" or any(s.stores for s in kernel.stages[:-1]):
         return [], []
     last = kernel.stages[-1]
+    if kernel.lane == "row":  # lines of all columns, in the last of several turns over them
+        is_last = len(kernel.stages) > 1 and not (last.reductions or last.saves or kernel.stores)
+        plain = not any(s.carried or s.test for s in kernel.stages)
+        return (last.stores, [*last.loops, *kernel.rows]) if is_last and plain else ([], [])
     if last.saves or last.carried or any(
         lo.chunk_row is not None and (lo.chunk % LINE_BYTES or lo is not last.loops[-1])
         for lo in last.loops
