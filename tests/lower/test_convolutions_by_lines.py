@@ -20,6 +20,10 @@ CASES = {
     "transposed": ((1, 10, 12, 8), (3, 3), 9, (1, 1), [(2, 2), (1, 2)], (1, 1), (2, 2)),
     "negative border": ((1, 12, 30, 8), (3, 3), 9, (1, 1), [(-1, 1), (2, -3)], (1, 1), (1, 1)),
     "long sums": ((1, 5, 17, 260), (3, 3), 70, (1, 1), "SAME", (1, 1), (1, 1)),
+    "cut lines": ((2, 20, 40, 8), (3, 3), 9, (1, 1), "SAME", (2, 2), (1, 1)),
+    "cut in three": ((2, 20, 71, 8), (2, 4), 9, (1, 1), [(0, 1), (2, 3)], (1, 3), (1, 1)),
+    "cut, narrower": ((2, 20, 64, 8), (1, 3), 9, (2, 1), [(0, 0), (-3, -1)], (1, 3), (1, 1)),
+    "cut, strides": ((2, 20, 41, 8), (3, 3), 9, (1, 2), "SAME", (1, 2), (1, 1)),
     "a sequence": ((3, 50, 8), (5,), 12, (1,), "SAME", (1,), (1,)),
     "far elements": ((3, 50, 8), (5,), 12, (2,), "SAME", (3,), (1,)),
     "a long window": ((2, 200, 8), (90,), 8, (1,), "VALID", (1,), (1,)),
@@ -105,3 +109,20 @@ def test_not_a_number_stays_under_its_windows():
     result = np.isnan(np.asarray(jitney.jit(convolve)(x, k)))
     assert result[0, 9:12, 9:12].all()
     assert result.sum() == 9 * 12
+
+
+def test_images_of_planes_are_transposed_by_squares():
+    """Channels that lie far apart are not looked up one by one, whether there is a border or not;
+    those that are the last axis in memory are copied with their border."""
+    window = draw(32, 32, 3, 3)
+    planes = draw(2, 32, 40, 40)
+    convolve = jitney.jit(lambda x, k: lax.conv(x, k, (1, 1), "SAME"))
+    text = convolve.lower(planes, window).compile().as_text()
+    assert text.count(" tile ") >= 2 and "if e" not in text and " select " not in text
+    last = LAYOUTS[2][0]
+    pixels = jitney.jit(
+        lambda x, k: lax.conv_general_dilated(
+            jnp.maximum(x, 0), k, (1, 1), "SAME", dimension_numbers=last
+        )
+    ).lower(draw(2, 40, 40, 32), window.transpose(2, 3, 1, 0))
+    assert " tile " not in pixels.compile().as_text()

@@ -1,7 +1,8 @@
 """Lowering of convolutions to contractions.
 
 The image becomes [batch, *spatial, feature], padded and dilated. Then the cheapest of:
- - lines of results from lines of the image (`conv` of the graph), nothing copied;
+ - lines of results from lines of the image (`conv` of the graph), nothing copied; a window dilated
+   along lines meets them cut into those of every d-th pixel (`conv_border.py`);
  - few kernel elements: patches side by side (im2col), one product with the kernel's matrix;
  - few results (a kernel's gradient): one product for each result position;
  - a sequence with one feature: sums over windows;
@@ -14,6 +15,7 @@ import itertools
 import math
 
 from ..ir.types import is_complex, kind_of, part_code
+from .conv_border import joined, phases, with_border
 from .dot import SHORT_SUM, operands_of, short_sum
 from .rules import Pair, lower_rule
 from .shape import pad_node
@@ -49,15 +51,16 @@ def _convolve(g, p, x, k, shape, code):
     n_feature, n_batch = p["feature_group_count"], p["batch_group_count"]
     x = g.transpose(x, [numbers.lhs_spec[0], *numbers.lhs_spec[2:], numbers.lhs_spec[1]])
     k = g.transpose(k, [*numbers.rhs_spec[2:], numbers.rhs_spec[1], numbers.rhs_spec[0]])
-    config = [(lo, hi, d - 1) for (lo, hi), d in zip(p["padding"], p["lhs_dilation"], strict=True)]
-    x = pad_node(g, x, g.lit(0, x.dtype), [(0, 0, 0), *config, (0, 0, 0)])
     out = tuple([shape[d] for d in order[2:]])
     groups = max(n_feature, n_batch)
     rank = len(out)
-    if groups == 1 and _goes_by_lines(x, k, out, p["rhs_dilation"], code):
-        y = g.conv(x, k, out, p["window_strides"], p["rhs_dilation"])
+    holes = [(0, 0, d - 1) for d in p["lhs_dilation"]]
+    x = pad_node(g, x, g.lit(0, x.dtype), [(0, 0, 0), *holes, (0, 0, 0)])
+    if groups == 1 and _goes_by_lines(x, k, out, p["rhs_dilation"], p["window_strides"], code):
+        y = _by_lines(g, x, k, out, p)
         y = g.transpose(y, [0, rank + 1, *range(1, rank + 1)])
         return g.transpose(y, [order.index(d) for d in range(rank + 2)])
+    x = with_border(g, x, *_widths(p["padding"]))
     # groups in front: x [G, N, *spatial, C], k [G, *window, C, O]
     x = _grouped(g, x, 0 if n_batch > 1 else rank + 1, groups)
     k = _grouped(g, k, rank + 1, groups)
@@ -69,16 +72,43 @@ def _convolve(g, p, x, k, shape, code):
     return g.transpose(y, [order.index(d) for d in range(rank + 2)])
 
 
-def _goes_by_lines(x, k, out, dilation, code):
+def _widths(padding) -> tuple[list[int], list[int]]:
+    """The border's widths before and after each axis of [N, *spatial, C]."""
+    return [0, *[lo for lo, _ in padding], 0], [0, *[hi for _, hi in padding], 0]
+
+
+def _goes_by_lines(x, k, out, dilation, strides, code):
     """Whether the window's lines are runs of the image long enough to be multiplied in place."""
     *window, features, results = k.shape
     if code not in ("f32", "f64") or x.dtype != code or len(out) > 2 or math.prod(window) == 1:
         return False
-    if len(out) == 2 and dilation[1] != 1 and window[1] > 1:
+    is_cut = _is_cut(window, dilation, strides)
+    if len(out) == 2 and dilation[1] != 1 and window[1] > 1 and not is_cut:
         return False
-    whole = dilation[-1] == 1 or window[-1] == 1
+    whole = dilation[-1] == 1 or window[-1] == 1 or is_cut
     run = features * (window[-1] if whole else 1)
-    return run >= SHORT_RUN and results >= SHORT_RUN and out[-1] >= FEW_PLACES
+    places = out[-1] // dilation[-1] if is_cut else out[-1]
+    return run >= SHORT_RUN and results >= SHORT_RUN and places >= FEW_PLACES
+
+
+def _is_cut(window, dilation, strides) -> bool:
+    """Whether lines are cut into those of every d-th pixel, in which nothing is dilated."""
+    return len(window) == 2 and dilation[-1] > 1 == strides[-1] and window[-1] > 1
+
+
+def _by_lines(g, x, k, out, p):
+    """[N, *out, O], nothing copied but the border, and the lines where they are cut."""
+    strides, dilation, (low, high) = p["window_strides"], p["rhs_dilation"], _widths(p["padding"])
+    count = dilation[-1]
+    if not _is_cut(k.shape[:-2], dilation, strides):
+        return g.conv(with_border(g, x, low, high), k, out, strides, dilation)
+    places = -(-out[-1] // count)
+    whole = (places + k.shape[-3] - 1) * count
+    high[-2] += whole - (low[-2] + x.shape[-2] + high[-2])
+    lines = phases(g, with_border(g, x, low, high), count)
+    y = g.conv(lines, k, (*out[:-1], places), strides, (*dilation[:-1], 1))
+    y = joined(g, y, count)
+    return g.slice(y, [0] * len(y.shape), (x.shape[0], *out, y.shape[-1]))
 
 
 def _grouped(g, x, axis, groups):
