@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from jitney.codegen.constants_text import float_text, integer_text
-from jitney.codegen.emitter import Emitter, Value
+from jitney.codegen.emitter import Emitter
+from jitney.codegen.instructions import Value
 from jitney.codegen.math.forms import extreme
 
 TARGETS = list(harness.targets())

@@ -10,7 +10,7 @@ import re
 from ..ir.types import nbytes_of
 from . import memory, neighbours, prefetch, strided, transpose
 from .elementwise import llvm_type
-from .emitter import Value
+from .instructions import Value
 
 _NEAR = re.compile(r"(.+?)([+-]\d+)?")
 _FLOATS = ("float", "double", "half", "bfloat")

@@ -20,8 +20,9 @@ from ..ir.target import CpuTarget
 from . import interior, memory, reduce, register_loop, sweep, transpose
 from .accesses import Accesses, operand
 from .elementwise import constant_of_bits, evaluate, llvm_type
-from .emitter import Emitter, Value
+from .emitter import Emitter
 from .homes import atoms, find_homes
+from .instructions import Value
 from .outline import Outliner
 from .row_counters import RowCounters
 from .turned_rows import TurnedRows

@@ -12,7 +12,7 @@ Keeps: which elements are computed, and how; only conditions known to hold are n
 
 from ..fuse.kernel import Expr, Store
 from . import memory
-from .emitter import Value
+from .instructions import Value
 
 MANY, MOST_OF_MANY = 4, 48  # copies of a stencil's middle, up to so many expressions
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ..ir.types import nbytes_of
 from .elementwise import llvm_type
-from .emitter import Value
+from .instructions import Value
 
 
 class Place(NamedTuple):

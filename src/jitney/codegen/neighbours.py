@@ -9,7 +9,7 @@ instead of 1.1 (Zen 4).
 """
 
 from . import memory
-from .emitter import Value
+from .instructions import Value
 
 _TYPES = ("float", "double", "i32", "i64")  # one instruction shifts their vectors by elements
 

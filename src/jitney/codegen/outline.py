@@ -6,7 +6,8 @@ with one function it is 200 calls.
 """
 
 from .elementwise import evaluate, llvm_type
-from .emitter import Emitter, Value
+from .emitter import Emitter
+from .instructions import Value
 
 MIN_USES = 6  # fewer uses are written out: inlined code is scheduled together with its surroundings
 MIN_COST = 10

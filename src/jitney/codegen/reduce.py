@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ..ir.types import kind_of
 from .elementwise import COMBINE, evaluate, identity_of, llvm_type, narrow, widen, widen_code
-from .emitter import Value
+from .instructions import Value
 
 UNSET = {"i64": 1 << 62, "i32": 1 << 30}  # the position before any element
 

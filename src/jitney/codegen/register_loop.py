@@ -6,7 +6,7 @@ lanes), and the last state is stored.
 """
 
 from . import memory
-from .emitter import Value
+from .instructions import Value
 
 TURNS_A_CALL = 1 << 20  # a few milliseconds: between calls the program can be interrupted
 

@@ -7,7 +7,7 @@ of the time (a stencil on 128 x 128 x 128, float32).
 """
 
 from .accesses import operand
-from .emitter import Value
+from .instructions import Value
 
 
 class RowCounters:

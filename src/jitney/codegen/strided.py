@@ -7,7 +7,7 @@ Nothing beyond the last wanted element is touched: the last vector is read under
 """
 
 from . import memory
-from .emitter import Value
+from .instructions import Value
 
 
 def load(e, code, pointer, place, lanes, mask=None, guarded=False):

@@ -11,7 +11,7 @@ Down a strip of four vectors the machine's prefetcher loses the way at every row
 """
 
 from . import memory, reduce
-from .emitter import Value
+from .instructions import Value
 
 
 def copies(k) -> int:

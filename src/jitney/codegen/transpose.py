@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ..fuse.tiles import LINE_BYTES, scratch_arrays, unit_of
 from . import memory, strided
-from .emitter import Value
+from .instructions import Value
 from .prefetch import NEAR, SECOND, prefetch_line
 from .transpose_registers import Vectors, shuffle, transpose_registers
 

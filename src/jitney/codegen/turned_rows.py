@@ -10,7 +10,7 @@ Nothing is touched beyond a row's end or behind the last row.
 from ..fuse.kernel import Expr, Store
 from ..fuse.turn_rows import stage_variable, turned_rows
 from . import memory
-from .emitter import Value
+from .instructions import Value
 from .transpose_registers import Vectors, transpose_registers
 
 

@@ -14,7 +14,8 @@ import ml_dtypes
 import numpy as np
 
 from ..codegen.constants_text import type_text
-from ..codegen.emitter import Emitter, Value
+from ..codegen.emitter import Emitter
+from ..codegen.instructions import Value
 
 NUMPY_TYPES = {
     "float": np.float32,

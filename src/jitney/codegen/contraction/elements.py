@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from ...ir.types import ELEMENT_TYPES, kind_of, nbytes_of
 from ..elementwise import convert
-from ..emitter import Value
+from ..instructions import Value
 from .writer import bytes_of
 
 _PAIR_INPUTS = ("i8", "u8", "i16", "b1")

@@ -12,7 +12,7 @@ meet the other's filling). Columns beyond the end hold anything: their sums are 
 """
 
 from ..constants_text import type_text
-from ..emitter import Value
+from ..instructions import Value
 from .elements import memory_type, widen
 from .writer import bytes_of
 

@@ -6,7 +6,7 @@ that a fused product rounds as a product followed by a kernel does.
 """
 
 from ..elementwise import constant_of_bits, convert, evaluate
-from ..emitter import Value
+from ..instructions import Value
 from .shape import Epilogue
 
 

@@ -15,7 +15,7 @@ Invariant: the order of each sum depends on k alone. The dot schedule's differs 
 from dataclasses import dataclass
 
 from ..constants_text import type_text
-from ..emitter import Value
+from ..instructions import Value
 from .elements import Elements, memory_type, multiply_add, widen
 from .store import Storer
 from .writer import Parameters, Writer

@@ -7,7 +7,7 @@ schedule stores through `store_row`.
 from dataclasses import dataclass
 
 from ..constants_text import type_text
-from ..emitter import Value
+from ..instructions import Value
 from .elements import as_value, memory_type, narrow
 from .shape import Epilogue
 from .writer import bytes_of

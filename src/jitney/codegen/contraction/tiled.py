@@ -21,7 +21,7 @@ zeros instead, and their results go to `%nowhere` on the stack. So one tile serv
 from dataclasses import dataclass
 
 from ..constants_text import type_text
-from ..emitter import Value
+from ..instructions import Value
 from . import pack
 from .elements import Elements, multiply_add
 from .store import Storer

@@ -12,7 +12,8 @@ stack; whole vectors in a place where a partial one may come are told apart by a
 """
 
 from ..constants_text import type_text
-from ..emitter import Emitter, Value
+from ..emitter import Emitter
+from ..instructions import Value
 
 _SUFFIX = {"float": "f32", "double": "f64", "half": "f16", "bfloat": "bf16"}
 _BYTES = {"double": 8, "i64": 8, "float": 4, "i32": 4, "half": 2, "bfloat": 2, "i16": 2, "i8": 1}

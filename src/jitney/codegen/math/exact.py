@@ -6,7 +6,7 @@ a call to the C library.
 """
 
 from ..constants_text import FLOAT_BITS
-from ..emitter import Value
+from ..instructions import Value
 from .forms import (
     INF,
     MANTISSA_BITS,

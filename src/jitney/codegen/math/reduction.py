@@ -6,7 +6,7 @@ Invariant: correct to an ulp for every finite number. One lane at a time: meant 
 """
 
 from ..constants_text import scalar_text, type_text
-from ..emitter import Value
+from ..instructions import Value
 
 # 1/pi in binary, after 64 zero bits: enough for the largest double and 192 bits more
 _INVERSE_PI_WORDS = 24

@@ -6,7 +6,7 @@ column, and each lane loads its own. Invariant: no index reaches outside the tab
 """
 
 from ..constants_text import vector_text
-from ..emitter import Value
+from ..instructions import Value
 from .coefficients import TABLES
 from .forms import has_avx512_form, integer_like, table_lookup
 
