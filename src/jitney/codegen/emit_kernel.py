@@ -15,6 +15,7 @@ time; small kernels are masked throughout, which halves the code to compile.
 from functools import partial
 
 from ..fuse.kernel import Stream
+from ..fuse.pieces import count_parameters
 from ..fuse.schedule import lanes_of
 from ..ir.target import CpuTarget
 from . import interior, memory, reduce, register_loop, sweep, transpose
@@ -98,7 +99,7 @@ class KernelEmitter(Accesses):
         for i in range(len(self.kernel.buffers)):
             e.emit_raw(f"  %pp{i} = getelementptr ptr, ptr %ptrs, i64 {i}")
             e.emit_raw(f"  %b{i} = load ptr, ptr %pp{i}")
-        for i in range(len(self.slotted.values) + 2):
+        for i in range(len(self.slotted.values) + count_parameters(self.kernel)):
             if i in self._float_slots():
                 continue
             e.emit_raw(f"  %sp{i} = getelementptr i64, ptr %params, i64 {i}")

@@ -1,7 +1,7 @@
 """How a kernel's rows are cut into pieces for the thread pool.
 
-In: a kernel and its estimated cost. Out: (extra parameters, number of pieces, pieces a call). The
-pieces depend on sizes only, never on the number of threads.
+In: a kernel and its estimated cost. Out: (parameters of the pieces, which follow the slots; number
+of pieces; pieces a call). The pieces depend on sizes only, never on the number of threads.
 """
 
 import math
@@ -11,6 +11,13 @@ PIECE_NS = 20000.0
 MAX_PIECES = 64
 SHORT, LOCAL = 16, 2048
 SWEPT = 2048  # columns whose accumulators stay in the first cache
+
+
+def count_parameters(kernel) -> int:
+    """How many parameters say what a piece is."""
+    if kernel.lane != "row":
+        return 0
+    return 1 if kernel.tile is None else 2
 
 
 def cut_pieces(kernel, cost: float, lanes: int) -> tuple[tuple[int, ...], int, int]:
@@ -42,7 +49,7 @@ def cut_pieces(kernel, cost: float, lanes: int) -> tuple[tuple[int, ...], int, i
         chunk = -(-chunk // grain) * grain
     chunks = -(-extent // chunk) if chunk else 1
     pieces = outer * chunks
-    return (chunk, outer), pieces, max(1, -(-pieces // wanted))
+    return (chunk,), pieces, max(1, -(-pieces // wanted))
 
 
 def _cut_tiles(kernel, wanted: int) -> tuple[tuple[int, ...], int, int]:
