@@ -32,7 +32,7 @@ def text(fun, *arguments) -> str:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("width", [2, 3, 4, 5, 8, 9])
+@pytest.mark.parametrize("width", [2, 3, 4, 5, 8, 9, 16])
 def test_elementwise(name, dtype, width):
     with jax.enable_x64(True):
         for rows in ROWS:

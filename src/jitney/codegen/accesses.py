@@ -8,7 +8,7 @@ loops.
 import re
 
 from ..ir.types import nbytes_of
-from . import memory, neighbours, prefetch, strided, transpose
+from . import memory, neighbours, prefetch, row_squares, strided, transpose
 from .elementwise import llvm_type
 from .instructions import Value
 
@@ -52,7 +52,10 @@ class Accesses:
         if begun is not None:
             start = memory.Place(self.scalars[self.vector_variable], "1", ())
             return memory.load(self.e, code, begun, start, self.lanes, mask, bool(x.args))
-        read = strided.load if self._is_strided(code, place) else memory.load
+        is_strided = self._is_strided(code, place)
+        if is_strided and not x.args and row_squares.is_row(place, self.lanes):
+            return row_squares.load(self, x, place)
+        read = strided.load if is_strided else memory.load
         value = read(self.e, code, f"%b{number}", place, self.lanes, mask, bool(x.args))
         if mask is None:
             self.loaded[number, position] = value
@@ -199,7 +202,12 @@ class Accesses:
             for store in group:
                 self._store(store)
             return
-        mask, pointer = self._with_tail(None), f"%b{group[0].buffer}"
+        pointer = f"%b{group[0].buffer}"
+        if row_squares.is_row(places[0], self.lanes):
+            values = {n: strided._in_memory(self.e, code, v, self.lanes) for n, v in values.items()}
+            row_squares.store(self, code, pointer, places[0], values)
+            return
+        mask = self._with_tail(None)
         stream = self.kernel.stream and mask is None
         strided.store(self.e, code, pointer, places[0], values, self.lanes, mask, stream)
 

@@ -18,7 +18,7 @@ from ..fuse.kernel import Stream
 from ..fuse.pieces import count_parameters
 from ..fuse.schedule import lanes_of
 from ..ir.target import CpuTarget
-from . import interior, memory, reduce, register_loop, sweep, transpose
+from . import interior, memory, reduce, register_loop, row_squares, sweep, transpose
 from .accesses import Accesses, operand
 from .elementwise import constant_of_bits, evaluate, llvm_type
 from .emitter import Emitter
@@ -61,6 +61,8 @@ class KernelEmitter(Accesses):
         self.turned = TurnedRows(self) if self.kernel.turned else None
         self.carry_values: list[Value] = []
         self.loaded: dict = {}  # vectors of this turn: (buffer, index) -> Value
+        self.squares: dict = {}  # columns of rows that were transposed (row_squares.py)
+        self.left: str | None = None  # rows (or elements) that are left for a masked vector
         self._down: int | None = None  # the loop that goes down the columns of a vector of rows
         self._stage_of_fold = None  # the stage whose loops are emitted
         self._first_readers: dict = {}  # buffer -> the first stage that reads it
@@ -157,14 +159,14 @@ class KernelEmitter(Accesses):
         test = e.fresh()
         e.emit_raw(f"  {test} = icmp slt i64 {index}, {high}")
         e.emit_raw(f"  br i1 {test}, label %{inside}, label %{done}")
-        memo, values = dict(e._memory), dict(self.values)
+        memo, values, squares = dict(e._memory), dict(self.values), dict(self.squares)
         e.begin_block(inside)
         results = body(index, phis)
         e.emit_raw(f"  br label %{inside}.latch")
         e.begin_block(f"{inside}.latch")
         e.emit_raw(f"  {following} = add i64 {index}, {step}")
         e.emit_raw(f"  br label %{head}")
-        e._memory, self.values = memo, values
+        e._memory, self.values, self.squares = memo, values, squares
         for (line, names, start), result in zip(slots, results, strict=True):
             for k, name in enumerate(names):
                 ended = result.names[k if len(result.names) > 1 else 0]
@@ -289,15 +291,17 @@ class KernelEmitter(Accesses):
         self.vector_variable = variable
         self.scalars[variable] = index
         self.mask = None
-        self.loaded = {}
+        self.loaded, self.squares = {}, {}
         if high is None:
             return
-        left = e.fresh()
+        self.left = left = e.fresh()
         e.emit_raw(f"  {left} = sub i64 {high}, {index}")
         self.mask = memory.first_lanes(e, left, self.lanes)
 
     def _copies(self) -> int:
         if self.kernel.small or self.lane == "none":
+            return 1
+        if any(self._is_row_square(x) for x in self.used):
             return 1
         if self.kernel.turned:
             return min(self.copies_for(self.used), self.kernel.copies)
@@ -308,6 +312,14 @@ class KernelEmitter(Accesses):
         if self.kernel.sweep:
             return sweep.copies(self)
         return self.copies_for(self.used)
+
+    def _is_row_square(self, x) -> bool:
+        """Whether a load is of rows that are transposed: a vector of them is much already."""
+        if x.op != "load" or x.args or self.lane != "row":
+            return False
+        steps = dict(self.slotted.affines[x.attrs[1]][1])
+        step = steps.get(self.kernel.rows[-1].variable, "")
+        return step.isdigit() and int(step) > row_squares.PICKED
 
     def copies_for(self, expressions) -> int:
         """Unrolled copies of a loop over these expressions (those outside of it do not count)."""

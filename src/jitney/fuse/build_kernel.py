@@ -19,7 +19,7 @@ import math
 from ..ir.node import Node
 from . import affine as af
 from .expressions import HEAVY
-from .kernel import Expr, Kernel, Loop, Reduction, Stage, Store
+from .kernel import SHORT_ROW, SHORT_STRIDE, Expr, Kernel, Loop, Reduction, Stage, Store
 from .pull_rules import PULL_RULES, is_elementwise
 from .split_reductions import SPLIT_SIZE
 from .stages import Stages
@@ -41,8 +41,8 @@ class NeedRows(Exception):
 class KernelBuilder(Stages):
     """State of one kernel being written; `partition` answers `view_of(node)`, `request(node)`."""
 
-    def __init__(self, partition, roots, row_positions=None, is_written_out=False):
-        super().__init__(roots[0][0], row_positions, is_written_out)
+    def __init__(self, partition, roots, row_positions=None, written_out=0):
+        super().__init__(roots[0][0], row_positions, written_out)
         self.partition = partition
         self.roots = {node.id for node, _ in roots}
         self.root_key = roots[0][0].id
@@ -51,7 +51,7 @@ class KernelBuilder(Stages):
         self.depth = 0
         # a reduction that is a root cannot be loaded from elsewhere once its rows are columns
         reduced = [n for n, _ in roots if getattr(n, "op", None) in ("reduce", "argreduce")]
-        self.restartable = row_positions is None and not reduced and not is_written_out
+        self.restartable = row_positions is None and not reduced and not written_out
 
     # ------------------------------------------------------------------ pulling
     def value(self, node: Node, index, mask=None) -> Expr:
@@ -246,6 +246,7 @@ def finish_kernel(builder: KernelBuilder, stores: list[Store], label: str) -> Ke
     return Kernel(
         builder.buffers, rows, stages, stores, "row", builder.exprs, builder.saved,
         operations=tuple(builder.operations), label=label,
+        short_stride=SHORT_ROW if builder.written_out else SHORT_STRIDE,
     )  # fmt: skip
 
 

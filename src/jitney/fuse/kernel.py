@@ -28,6 +28,10 @@ from typing import NamedTuple
 
 from .affine import Affine
 
+SHORT_STRIDE = 16  # up to here whole vectors are read, and picked from or transposed
+SHORT_ROW = 64  # the same where rows' elements are written out, so that many of them are wanted
+SHORT_AXIS = 8  # elements of a last axis, or of a row, that one kernel may write out
+
 
 class Expr:
     """A scalar value inside the loops.
@@ -164,9 +168,7 @@ class Kernel:
     jumps: int = 0
     pairs: Expr | None = None  # the number of the first of two rows
     turned: bool = False  # see turn_rows.py
-
-
-SHORT_STRIDE = 8  # up to here vectors are read whole and their elements picked
+    short_stride: int = SHORT_STRIDE
 
 
 class Slots:
@@ -202,7 +204,7 @@ class SlottedKernel:
     params: dict
 
 
-def _affine_text(slots, affines, affine, names, lane_loops, near) -> str:
+def _affine_text(slots, affines, affine, names, lane_loops, near, longest) -> str:
     """The text of an index; one slot for each (atom, coefficient) of the kernel.
 
     Short strides along the vector loops are structural: their elements come in whole vectors. So
@@ -211,14 +213,14 @@ def _affine_text(slots, affines, affine, names, lane_loops, near) -> str:
     known = affines.get(affine)
     if known is None and affine in near:
         midst, distance = near[affine]
-        _affine_text(slots, affines, midst, names, lane_loops, {})
+        _affine_text(slots, affines, midst, names, lane_loops, {}, longest)
         base, terms = affines[midst]
         known = affines[affine] = (f"{base}{distance:+}", terms)
     if known is None:
         terms, skipped = [], 0
         for atom, c in affine[1]:
             key = (atom, c)
-            short = atom in lane_loops and 1 < c <= SHORT_STRIDE
+            short = atom in lane_loops and 1 < c <= longest
             if short:
                 skipped = c
             if key not in slots.named:
@@ -275,7 +277,9 @@ def number_slots(kernel: Kernel, used: list[Expr]) -> SlottedKernel:
     lane_loops = _lane_loops(kernel)
 
     def affine(a):
-        return _affine_text(slots, affines, a, names, lane_loops, kernel.near)
+        return _affine_text(
+            slots, affines, a, names, lane_loops, kernel.near, kernel.short_stride
+        )
 
     def loop_text(loop):
         loop_names[loop.variable] = f"v{len(loop_names)}"

@@ -54,7 +54,7 @@ def schedule_kernel(
     kernel.lane = "row" if kernel.turned else _choose_lane(kernel, used)
     _narrow_positions(kernel, lanes_of(kernel, used, target))
     if kernel.lane == "row" and not kernel.turned:
-        kernel.rows = _longest_last(kernel.rows)
+        kernel.rows = _longest_last(kernel.rows, _is_gathered(kernel, used))
     rows = math.prod(lo.extent for lo in kernel.rows)
     inner = sum(_trip_count(s) for s in kernel.stages)
     longest = 0
@@ -209,12 +209,20 @@ def _stage_loops(kernel: Kernel) -> list[Loop]:
     return [lo for stage in kernel.stages for lo in stage.loops]
 
 
-def _longest_last(rows: list[Loop]) -> list[Loop]:
-    """Vectors along a very short axis would be mostly empty: run them along a long one, strided."""
+def _longest_last(rows: list[Loop], is_gathered: bool = False) -> list[Loop]:
+    """Vectors along a very short axis would be mostly empty: run them along a long one, strided.
+    `is_gathered`: they would not be read whole, either."""
     longest = max(rows, key=lambda lo: lo.extent)
-    if rows[-1].extent >= SHORT_AXIS or longest.extent < 4 * rows[-1].extent:
+    if rows[-1].extent >= SHORT_AXIS + is_gathered or longest.extent < 4 * rows[-1].extent:
         return rows
     return [lo for lo in rows if lo is not longest] + [longest]
+
+
+def _is_gathered(kernel: Kernel, used: list[Expr]) -> bool:
+    """Whether something is read with a stride along the last row loop."""
+    row = kernel.rows[-1].variable
+    steps = [af.coefficient_of(x.attrs[1], row) for x in used if x.op == "load"]
+    return any(abs(step) > 1 for step in steps)
 
 
 def _smallness(kernel, elements, repeated) -> int:

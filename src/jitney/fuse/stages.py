@@ -5,6 +5,7 @@ of their levels (a stage runs after those whose results it needs), and scratch r
 values are kept from one stage to a later one.
 """
 
+import itertools
 import math
 
 from ..ir.node import Node
@@ -18,9 +19,9 @@ COLUMNS = 1 << 20  # the level of the stage that stores a row's columns: after e
 
 class Stages(Expressions):
     """The loops so far. `row_positions`: the axes of `root` that are rows, if others are columns of
-    a last stage; `is_written_out`: the last axis is no loop, its elements are written out."""
+    a last stage; `written_out`: so many last axes are no loops, their elements are written out."""
 
-    def __init__(self, root: Node, row_positions=None, is_written_out=False):
+    def __init__(self, root: Node, row_positions=None, written_out=0):
         super().__init__()
         self.extents: dict[int, int] = {}
         self.chunked: dict[int, tuple[int, int]] = {}
@@ -34,8 +35,9 @@ class Stages(Expressions):
         self.column_stage: Stage | None = None
         self._make_loops(root, row_positions)
         self.root_indices = [self.root_index]  # all that are computed at a turn of the row loops
-        if is_written_out:
-            self._write_out_last_axis(root)
+        self.written_out = written_out
+        if written_out:
+            self._write_out_last_axes(root, written_out)
 
     # ------------------------------------------------------------------ loops
     def new_variable(self, extent: int) -> int:
@@ -63,12 +65,16 @@ class Stages(Expressions):
         if self.column_variables:
             self._make_column_stage()
 
-    def _write_out_last_axis(self, root: Node) -> None:
-        """The elements of the last axis instead of a loop over them (see write_out.py)."""
-        del self.extents[self.row_variables.pop()]
+    def _write_out_last_axes(self, root: Node, count: int) -> None:
+        """The elements of the last axes instead of loops over them (see write_out.py)."""
+        extents = root.shape[-count:]
+        for extent in extents:
+            if extent > 1:
+                del self.extents[self.row_variables.pop()]
         self.row_set = frozenset(self.row_variables)
         self.root_indices = [
-            (*self.root_index[:-1], af.constant(i)) for i in range(root.shape[-1])
+            (*self.root_index[:-count], *map(af.constant, places))
+            for places in itertools.product(*map(range, extents))
         ]
 
     def _make_column_stage(self) -> None:

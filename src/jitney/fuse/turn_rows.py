@@ -13,7 +13,7 @@ from typing import NamedTuple
 from ..ir.target import CpuTarget
 from ..ir.types import nbytes_of
 from . import affine as af
-from .kernel import SHORT_STRIDE, Expr, Kernel, Store
+from .kernel import SHORT_AXIS, Expr, Kernel, Store
 
 MOST_ELEMENTS = 96  # of a row
 FULL_ROW, LONG_ROW = 32, 64  # vectors along rows of so many have few empty lanes, or are enough
@@ -78,7 +78,7 @@ def _has_short_rows(kernel: Kernel) -> bool:
     in_place = any(mode == "inout" for _, mode in kernel.buffers)
     return (
         plain and not in_place and len(extents) == 1
-        and SHORT_STRIDE < min(extents) <= MOST_ELEMENTS
+        and SHORT_AXIS < min(extents) <= MOST_ELEMENTS
         and kernel.rows[-1].extent >= LEAST_ROWS
     )  # fmt: skip
 

@@ -21,7 +21,7 @@ from .pair_rows import pair_rows
 from .reuse_kernel import Recorder, describe, remember, reuse
 from .schedule import schedule_kernel
 from .sibling_reductions import store_beside
-from .write_out import has_short_last_axis
+from .write_out import is_short_enough, short_last_axes
 
 
 def emit_kernel(partition: Any, roots, item: Item, position=None, beside=()) -> None:
@@ -48,9 +48,11 @@ def _strip_reshape(partition: Any, node, view):
 def _written(partition: Any, roots, position, described, beside) -> KernelStep:
     builder, recorder, stores = _pulled(partition, roots, position, described, beside)
     step = _step_of(partition, builder, stores, roots[0][0].op)
-    if not beside and position is None and has_short_last_axis(step, roots):
-        builder = KernelBuilder(recorder, roots, None, True)
-        step = _step_of(partition, builder, _stores(builder, roots, None), roots[0][0].op)
+    axes = short_last_axes(step, roots) if not beside and position is None else 0
+    if axes:
+        builder = KernelBuilder(recorder, roots, None, axes)
+        written = _step_of(partition, builder, _stores(builder, roots, None), roots[0][0].op)
+        step = written if is_short_enough(written) else step
     if described is not None:
         modes = tuple([mode for _, mode in step.slotted.kernel.buffers])
         remember(described, recorder, step, modes, roots[0][1])

@@ -1,28 +1,38 @@
-"""Whether a kernel should have the elements of a short last axis instead of a loop over them.
+"""Whether a kernel should have the elements of short last axes instead of loops over them.
 
-In: a step whose lanes run along a long axis in steps of a short one (coordinates of points that are
-rolled, joined, multiplied crosswise), and its roots. Out: whether it should be written again with
-every element of the short axis at each turn. Each element's loop would go through all memory again,
-and write every third number of a line; side by side they are woven to whole vectors (strided.py).
+In: a step whose lanes run along a long axis in steps of the short ones after it (coordinates of
+points that are rolled, joined, multiplied crosswise; small matrices), and its roots. Out: how many
+last axes should be written out, with every element at each turn. Each element's loop would go
+through all memory again, and write every third number of a line; side by side they are woven to
+whole vectors (strided.py) or transposed (row_squares.py).
 """
+
+import math
 
 from ..ir.node import Node
 from .affine import coefficient_of
-from .kernel import SHORT_STRIDE
+from .kernel import SHORT_AXIS, SHORT_STRIDE
 
-MOST_EXPRESSIONS = 160  # of all elements: more would only make the kernel longer
+MOST_EXPRESSIONS = 300  # of all elements: more would only make the kernel longer
+MOST_REPEATED = 1000  # before what they have in common is found
 
 
-def has_short_last_axis(step, roots: list[tuple[Node, object]]) -> bool:
-    """See the module's text."""
+def short_last_axes(step, roots: list[tuple[Node, object]]) -> int:
+    """See the module's text; 0 for most kernels."""
     kernel, shape = step.slotted.kernel, roots[0][0].shape
     if kernel.lane != "row" or kernel.stages or kernel.small or kernel.tile is not None:
-        return False
-    if len(kernel.rows) < 2 or not 1 < shape[-1] <= SHORT_STRIDE:
-        return False
-    if len(step.used) * shape[-1] > MOST_EXPRESSIONS:
-        return False
+        return 0
     lane = kernel.rows[-1]
     strides = {coefficient_of(store.position, lane.variable) for store in kernel.stores}
-    others = {lo.extent for lo in kernel.rows[:-1]}
-    return strides == {shape[-1]} and shape[-1] in others
+    for count in range(1, len(shape)):
+        elements = math.prod(shape[-count:])
+        if max(shape[-count:]) > SHORT_AXIS or elements > SHORT_STRIDE:
+            return 0
+        if elements > 1 and strides == {elements}:
+            return count if len(step.used) * elements <= MOST_REPEATED else 0
+    return 0
+
+
+def is_short_enough(step) -> bool:
+    """Whether a kernel that has been written out should be."""
+    return len(step.used) <= MOST_EXPRESSIONS

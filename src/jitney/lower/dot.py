@@ -9,6 +9,7 @@ from .small_types import rounded
 
 INNER_FROM = 1000  # complex numbers: shorter sums fuse with what is around them
 SHORT_SUM = 4  # products summed over at most this many terms are not worth a matrix kernel
+MANY, MATRIX_ROW = 16, 63  # matrices, and terms, that a kernel for matrices takes one by one
 
 
 @lower_rule("dot_general")
@@ -19,7 +20,9 @@ def lower_dot_general(ctx, eqn, a, b):
 
     def dot(x, y):
         x, y = operands_of(g, x, y, code)
-        if math.prod(x.shape[i] for i in contract[0]) <= SHORT_SUM and kind_of(code) != "b":
+        terms = math.prod(x.shape[i] for i in contract[0])
+        most = MATRIX_ROW if _are_matrices_times_vectors(x, y, contract, batch) else SHORT_SUM
+        if terms <= most and kind_of(code) != "b":
             return short_sum(g, x, y, contract, batch, code)
         if math.prod(aval.shape) == 1 and x.dtype == code and kind_of(code) in "fiu":
             return short_sum(g, x, y, contract, batch, code)    # one number: reading is all of it
@@ -36,6 +39,16 @@ def lower_dot_general(ctx, eqn, a, b):
         return whole or _inner(g, a, b, contract, aval.shape, code)
     re = g.sub(dot(a.re, b.re), dot(a.im, b.im))
     return Pair(re, g.add(dot(a.re, b.im), dot(a.im, b.re)))
+
+
+def _are_matrices_times_vectors(x, y, contract, batch) -> bool:
+    """Whether there are many small products, of which one operand is a vector each."""
+    sizes = [
+        math.prod(n for i, n in enumerate(v.shape) if i not in (*summed, *many))
+        for v, summed, many in zip((x, y), contract, batch, strict=True)
+    ]
+    count = math.prod(x.shape[i] for i in batch[0])
+    return min(sizes) == 1 and count >= MANY
 
 
 def _integer_of_sum(g, total, eqn, code):

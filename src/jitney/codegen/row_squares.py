@@ -1,0 +1,101 @@
+"""Loads and stores with a step of 9 to 16 along the vector loop: rows, transposed in registers.
+
+In: a load, or stores side by side, whose index has a step `S` that is a number known when the
+kernel is written (small matrices, one in each lane). Out: its `Value`; what is stored. Each lane's
+S elements lie in a row; the rows of all lanes are read and transposed at once (four rounds of
+shuffles for 16 of them), and stay for the other loads of the same rows: all 16 elements of a 4 x 4
+matrix take 64 shuffles, where picking each from whole vectors would take 240. What nobody asks for
+is not computed (LLVM drops it). Nothing is touched beyond a row's end or behind the last row.
+"""
+
+from . import memory
+from .emitter import Value
+from .transpose_registers import Vectors, transpose_registers
+
+PICKED = 8  # up to this step strided.py picks from whole vectors
+
+
+def is_row(place, lanes: int) -> bool:
+    """Whether a strided place is one of these (see `Accesses._is_strided`)."""
+    return PICKED < int(place.step) and lanes <= 16
+
+
+def load(k, x, place) -> Value:
+    """The element(s) at place.skip + step*lane, of rows that may have been read before."""
+    number, position = x.attrs
+    code = k.kernel.buffers[number][0]
+    key = number, k.slotted.affines[position][1]
+    if key not in k.squares:
+        k.squares[key] = _columns(k, code, f"%b{number}", place)
+    names = tuple(columns[place.skip] for columns in k.squares[key])
+    return memory._from_memory(k.e, code, Value(names, memory.memory_type(code), k.lanes))
+
+
+def _columns(k, code, buffer, place) -> list[list[str]]:
+    """For each copy: the vectors of all columns of its rows."""
+    e, lanes, width = k.e, k.lanes, int(place.step)
+    shape = _shape(code, lanes)
+    vector = f"<{lanes} x {shape.type_}>"
+    found = []
+    for u in range(e.copies):
+        rows, columns = _pointers(k, buffer, shape.type_, place, u), []
+        for start in range(0, width, lanes):
+            mask = _mask(min(lanes, width - start), lanes)
+            there = [memory.pointer_at(e, p, shape.type_, start) for p in rows]
+            loaded = [memory._vector_load(e, vector, shape.type_, p, mask) for p in there]
+            columns += transpose_registers(e, loaded, shape)
+        found.append(columns)
+    return found
+
+
+def store(k, code, buffer, place, values: dict[int, Value]) -> None:
+    """Writes values[c] at c + step*lane; elements between that are not given stay."""
+    e, lanes, width = k.e, k.lanes, int(place.step)
+    shape = _shape(code, lanes)
+    vector, bits = f"<{lanes} x {shape.type_}>", f"<{lanes} x i1>"
+    suffix = memory._suffix(vector)
+    e.declare(f"declare void @llvm.masked.store.{suffix}.p0({vector}, ptr, i32 immarg, {bits})")
+    for u in range(e.copies):
+        rows = _pointers(k, buffer, shape.type_, place, u)
+        for start in range(0, width, lanes):
+            given = [c in values for c in range(start, start + lanes)]
+            columns = [
+                values[start + c].names[u if len(values[start + c].names) > 1 else 0]
+                if given[c] else "poison" for c in range(lanes)
+            ]  # fmt: skip
+            mask = "<" + ", ".join(f"i1 {str(g).lower()}" for g in given) + ">"
+            # behind the last row stands that row again: it is written last
+            written = zip(transpose_registers(e, columns, shape), rows, strict=True)
+            for name, p in reversed(list(written)):
+                address = memory.pointer_at(e, p, shape.type_, start)
+                e.emit_raw(
+                    f"  call void @llvm.masked.store.{suffix}.p0({vector} {name}, ptr {address}, "
+                    f"i32 {memory._align(shape.type_)}, {bits} {mask})"
+                )
+
+
+def _shape(code, lanes) -> Vectors:
+    type_ = memory.memory_type(code)
+    return Vectors(type_, lanes, 1, memory.nbytes(type_))
+
+
+def _mask(count: int, lanes: int) -> str | None:
+    """The first `count` lanes; None for all."""
+    if count == lanes:
+        return None
+    return "<" + ", ".join(f"i1 {'true' if c < count else 'false'}" for c in range(lanes)) + ">"
+
+
+def _pointers(k, buffer, type_, place, u) -> list[str]:
+    """Where the rows of copy u begin; behind the last row, that one again."""
+    e, lanes, width = k.e, k.lanes, int(place.step)
+    first = memory.pointer_at(e, buffer, type_, memory._shifted(e, place.base, u * lanes * width))
+    if k.mask is None:
+        return [memory.pointer_at(e, first, type_, i * width) for i in range(lanes)]
+    e.declare("declare i64 @llvm.smin.i64(i64, i64)")
+    last = e.instruction(f"sub i64 {k.left}, 1")
+    found = []
+    for i in range(lanes):
+        row = e.instruction(f"call i64 @llvm.smin.i64(i64 {last}, i64 {i})")
+        found.append(memory.pointer_at(e, first, type_, e.instruction(f"mul i64 {row}, {width}")))
+    return found
