@@ -13,6 +13,7 @@ void add_count_routines();    // count.cpp: searchsorted, bincount
 void add_lapack_routines();   // lapack.cpp: factorings of matrices and systems of equations
 void add_bit_routines();      // bits.cpp: packbits, unpackbits, first_extreme
 void add_position_routines(); // positions.cpp: true_counts, positions, compress, place, repeat, triangle
+void add_repeat_routines();   // repeat_rows.cpp: every row as often
 void add_inner_routines();    // inner_product.cpp: inner products of complex vectors
 void add_fft_routines();      // fft.cpp: Fourier transforms, one of
 void add_fft_routines_base();

@@ -76,6 +76,7 @@ int register_routines(PyObject* module) {
     add_lapack_routines();
     add_bit_routines();
     add_position_routines();
+    add_repeat_routines();
     add_inner_routines();
     add_fft_routines();
   }

@@ -22,6 +22,7 @@ from .fuse import (  # noqa: F401  (they register step makers)
     fft,
     lapack,
     loops,
+    repeat_rows,
     routines,
     searches,
 )
