@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from ..graph.graph import Graph, GraphBuilder
 from ..ir.types import is_complex, is_small, part_code, physical_type
+from .counted_while import known_turns
 from .halving import halving_search
 from .inline import lower_jaxpr
 from .rules import Context, LoweringError, Pair, lower_rule
@@ -87,11 +88,18 @@ def lower_while(ctx, eqn, *values):
 
     if any(e.effects for e in cond.eqns):
         raise LoweringError("effects in the condition of a while loop are not compiled")
+    turns = known_turns(eqn, values)
+    if turns == 0:
+        return init
     init = _with_token(ctx, init, has_effects)
-    test_body = _trace(test, consts, init, counted=False)
-    step_body = _trace(step, consts, init, counted=False)
-    results = _loop(ctx, consts, init, (test_body, step_body, -1))
-    return _state_of(ctx, results, has_effects)
+    if turns is not None:
+        counted = _trace(lambda inner, _, *rest: step(inner, *rest), consts, init, counted=True)
+        bodies = (None, counted, turns)
+    else:
+        bodies = (
+            _trace(test, consts, init, counted=False), _trace(step, consts, init, counted=False), -1
+        )
+    return _state_of(ctx, _loop(ctx, consts, init, bodies), has_effects)
 
 
 def _with_token(ctx, values, has_effects):
