@@ -15,34 +15,11 @@ namespace jitney {
 
 namespace {
 
-struct Set {
-  template <class T>
-  static JITNEY_INLINE T apply(T, T update) { return update; }
-};
-
-struct Add {
-  template <class T>
-  static JITNEY_INLINE T apply(T a, T b) {
-    using A = Arithmetic<T>;
-    return A::store(static_cast<typename A::type>(A::load(a) + A::load(b)));
-  }
-  static JITNEY_INLINE C64 apply(C64 a, C64 b) { return {a.re + b.re, a.im + b.im}; }
-  static JITNEY_INLINE C128 apply(C128 a, C128 b) { return {a.re + b.re, a.im + b.im}; }
-};
-
-struct Mul {
-  template <class T>
-  static JITNEY_INLINE T apply(T a, T b) {
-    using A = Arithmetic<T>;
-    if constexpr (IsFloat<T>::value) return A::store(A::load(a) * A::load(b));
-    else return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));  // no overflow of promoted ints
-  }
-  static JITNEY_INLINE C64 apply(C64 a, C64 b) { return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}; }
-  static JITNEY_INLINE C128 apply(C128 a, C128 b) { return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}; }
-};
-
+// Vectors of elements: `Values` (of integers without signs, which may overflow) and the `Masks` of their comparisons.
 template <class T>
-struct Lanes;
+struct Lanes {
+  typedef std::make_unsigned_t<T> Values __attribute__((vector_size(16)));
+};
 template <>
 struct Lanes<float> {
   typedef float Values __attribute__((vector_size(16)));
@@ -54,10 +31,54 @@ struct Lanes<double> {
   typedef int64_t Masks __attribute__((vector_size(16)));
 };
 
+template <class T>
+constexpr bool kIsNumber = std::is_arithmetic<T>::value && !std::is_same<T, bool>::value;
+
+// `of_lanes`: the same of vectors, for types for which `has_lanes` holds.
+struct Set {
+  template <class T>
+  static constexpr bool has_lanes() { return kIsNumber<T>; }
+  template <class T, class Values = typename Lanes<T>::Values>
+  static JITNEY_INLINE Values of_lanes(Values, Values y) { return y; }
+  template <class T>
+  static JITNEY_INLINE T apply(T, T update) { return update; }
+};
+
+struct Add {
+  template <class T>
+  static constexpr bool has_lanes() { return kIsNumber<T>; }
+  template <class T, class Values = typename Lanes<T>::Values>
+  static JITNEY_INLINE Values of_lanes(Values x, Values y) { return x + y; }
+  template <class T>
+  static JITNEY_INLINE T apply(T a, T b) {
+    using A = Arithmetic<T>;
+    return A::store(static_cast<typename A::type>(A::load(a) + A::load(b)));
+  }
+  static JITNEY_INLINE C64 apply(C64 a, C64 b) { return {a.re + b.re, a.im + b.im}; }
+  static JITNEY_INLINE C128 apply(C128 a, C128 b) { return {a.re + b.re, a.im + b.im}; }
+};
+
+struct Mul {
+  template <class T>
+  static constexpr bool has_lanes() { return kIsNumber<T>; }
+  template <class T, class Values = typename Lanes<T>::Values>
+  static JITNEY_INLINE Values of_lanes(Values x, Values y) { return x * y; }
+  template <class T>
+  static JITNEY_INLINE T apply(T a, T b) {
+    using A = Arithmetic<T>;
+    if constexpr (IsFloat<T>::value) return A::store(A::load(a) * A::load(b));
+    else return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));  // no overflow of promoted ints
+  }
+  static JITNEY_INLINE C64 apply(C64 a, C64 b) { return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}; }
+  static JITNEY_INLINE C128 apply(C128 a, C128 b) { return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}; }
+};
+
 // NaN beats everything, the first NaN stays, and -0 < +0. Without branches, for which of two scattered values is
 // smaller cannot be predicted (measured: 2.7 -> 0.85 ns an element).
 template <bool kMax>
 struct Extreme {
+  template <class T>
+  static constexpr bool has_lanes() { return std::is_floating_point<T>::value; }
   template <class T>
   static JITNEY_INLINE T apply(T a, T b) {
     if constexpr (std::is_floating_point<T>::value) {
@@ -90,9 +111,15 @@ struct Extreme {
 };
 
 enum IndexKind : int64_t { kElementOffsets = 0, kRows32 = 1, kRows64 = 2, kRowsU32 = 3, kElementOffsets32 = 4 };
+constexpr int64_t kOneUpdate = 8;  // added to the kind: every place gets the same window
 
+constexpr int64_t kAhead = 16;         // updates between a prefetch and its use
+constexpr int64_t kCached = 512 << 10;  // bytes that need no prefetch
+constexpr int64_t kCachedStores = 4 << 20;  // nor if nothing of them is read
+
+// stride: elements from one index to the next; limit: indices below it; step: elements from one update to the next
 struct Target {
-  int64_t updates, window, stride, limit;  // stride: elements from one index to the next; limit: indices below it
+  int64_t updates, window, stride, limit, step;
 };
 
 template <class T, class Op, class I>
@@ -106,27 +133,109 @@ JITNEY_INLINE inline void scatter_element(T* out, I index, T update, int64_t lim
 template <class T, class Op, class I>
 void scatter_elements(T* out, const I* index, const T* update, const Target& t) {
   int64_t u = 0;
+  const int64_t step = t.step;  // 1, or 0
   for (; u + 4 <= t.updates; u += 4) {  // names, not arrays: those would be loaded as vectors and pass through memory
     const I a = index[u], b = index[u + 1], c = index[u + 2], d = index[u + 3];
-    const T x = update[u], y = update[u + 1], z = update[u + 2], w = update[u + 3];
+    const T x = update[0], y = update[step], z = update[2 * step], w = update[3 * step];
+    update += 4 * step;
     scatter_element<T, Op>(out, a, x, t.limit);
     scatter_element<T, Op>(out, b, y, t.limit);
     scatter_element<T, Op>(out, c, z, t.limit);
     scatter_element<T, Op>(out, d, w, t.limit);
   }
-  for (; u < t.updates; ++u) scatter_element<T, Op>(out, index[u], update[u], t.limit);
+  for (; u < t.updates; ++u, update += step) scatter_element<T, Op>(out, index[u], *update, t.limit);
 }
 
-template <class T, class Op, class I>
-void scatter_updates(T* out, const I* index, const T* update, const Target& t, int64_t lo, int64_t hi) {
-  const int64_t limit = t.limit, updates = t.updates;
-  if (t.window == 1) return scatter_elements<T, Op>(out, index, update, t);
-  for (int64_t u = 0; u < updates; ++u) {
-    int64_t at = static_cast<int64_t>(index[u]);
+// kCount (2 or 3) floats as a vector, and back: in words of 8 and 4 bytes, as they may have just been stored.
+template <int kCount>
+JITNEY_INLINE inline Lanes<float>::Values load_few(const float* p) {
+  typedef double Pairs __attribute__((vector_size(16)));
+  double first;
+  memcpy(&first, p, sizeof first);
+  auto v = (Lanes<float>::Values)Pairs{first};
+  if constexpr (kCount == 3) v[2] = p[2];
+  return v;
+}
+template <int kCount>
+JITNEY_INLINE inline void store_few(float* p, Lanes<float>::Values v) {
+  typedef double Pairs __attribute__((vector_size(16)));
+  const double first = ((Pairs)v)[0];
+  memcpy(p, &first, sizeof first);
+  if constexpr (kCount == 3) p[2] = v[2];
+}
+
+template <class T, class Op, int kCount>
+JITNEY_INLINE inline void combine(T* to, const T* from) {
+  constexpr bool kExtremes = std::is_same<Op, Extreme<true>>::value || std::is_same<Op, Extreme<false>>::value;
+  if constexpr (Op::template has_lanes<T>() && kCount * sizeof(T) % 16 == 0) {
+    using Values = typename Lanes<T>::Values;
+    constexpr int kVectors = kCount * static_cast<int>(sizeof(T)) / 16, kLanes = 16 / static_cast<int>(sizeof(T));
+#pragma GCC unroll 4
+    for (int k = 0; k < kVectors; ++k) {
+      Values x, y;
+      memcpy(&x, to + k * kLanes, sizeof x);
+      memcpy(&y, from + k * kLanes, sizeof y);
+      x = Op::template of_lanes<T>(x, y);
+      memcpy(to + k * kLanes, &x, sizeof x);
+    }
+  } else if constexpr (kExtremes && std::is_same<T, float>::value && kCount > 1) {
+    store_few<kCount>(to, Op::template of_lanes<T>(load_few<kCount>(to), load_few<kCount>(from)));
+  } else if constexpr (kCount == 4 && kIsNumber<T>) {  // all are read before one is written: part of a vector
+    T a[4], b[4];
+    memcpy(a, to, sizeof a);
+    memcpy(b, from, sizeof b);
+    for (int j = 0; j < 4; ++j) a[j] = Op::apply(a[j], b[j]);
+    memcpy(to, a, sizeof a);
+  } else if constexpr (kCount < 4 && kIsNumber<T>) {  // names, not arrays: those pass through memory
+    const T a = Op::apply(to[0], from[0]), b = kCount > 1 ? Op::apply(to[kCount > 1], from[kCount > 1]) : T{};
+    if constexpr (kCount > 2) to[2] = Op::apply(to[2], from[2]);
+    if constexpr (kCount > 1) to[1] = b;
+    to[0] = a;
+  } else {
+    for (int j = 0; j < kCount; ++j) to[j] = Op::apply(to[j], from[j]);
+  }
+}
+
+// Asks for the window of an index that is met some turns later, whatever the index is.
+template <class T, class I>
+JITNEY_INLINE inline void ask_for(const T* out, I index, int64_t stride, int64_t width) {
+  const uintptr_t first = reinterpret_cast<uintptr_t>(out) + static_cast<uintptr_t>(index) * stride * sizeof(T);
+  __builtin_prefetch(reinterpret_cast<const void*>(first), 1);
+  __builtin_prefetch(reinterpret_cast<const void*>(first + width * sizeof(T) - 1), 1);
+}
+
+// Windows of 4 kFours + kRest elements (kFours -1: of any number of fours).
+template <class T, class Op, int kFours, int kRest, class I>
+void scatter_windows(T* out, const I* index, const T* update, const Target& t, int64_t width) {
+  const int64_t limit = t.limit, fours = kFours < 0 ? width / 4 : kFours;
+  constexpr int64_t cached = std::is_same<Op, Set>::value ? kCachedStores : kCached;
+  const int64_t last = limit * t.stride * static_cast<int64_t>(sizeof(T)) > cached ? t.updates - kAhead : 0;
+  for (int64_t u = 0; u < t.updates; ++u, update += t.step) {
+    if (u < last) ask_for(out, index[u + kAhead], t.stride, width);
+    const int64_t at = static_cast<int64_t>(index[u]);
     if (static_cast<uint64_t>(at) >= static_cast<uint64_t>(limit)) continue;
     T* to = out + at * t.stride;
-    const T* from = update + u * t.window;
-    for (int64_t j = lo; j < hi; ++j) to[j] = Op::apply(to[j], from[j]);
+    for (int64_t j = 0; j < fours; ++j) combine<T, Op, 4>(to + 4 * j, update + 4 * j);
+    if constexpr (kRest > 0) combine<T, Op, kRest>(to + 4 * fours, update + 4 * fours);
+  }
+}
+
+// Columns [lo, hi) of the windows.
+template <class T, class Op, class I>
+void scatter_updates(T* out, const I* index, const T* update, const Target& t, int64_t lo, int64_t hi) {
+  const int64_t width = hi - lo;
+  if (t.window == 1) return scatter_elements<T, Op>(out, index, update, t);
+  out += lo;
+  update += lo;
+  switch (width < 4 ? width : width % 4 + (width < 8 ? 4 : 8)) {
+    case 1: return scatter_windows<T, Op, 0, 1>(out, index, update, t, width);
+    case 2: return scatter_windows<T, Op, 0, 2>(out, index, update, t, width);
+    case 3: return scatter_windows<T, Op, 0, 3>(out, index, update, t, width);
+    case 4: return scatter_windows<T, Op, 1, 0>(out, index, update, t, width);
+    case 5: case 9: return scatter_windows<T, Op, -1, 1>(out, index, update, t, width);
+    case 6: case 10: return scatter_windows<T, Op, -1, 2>(out, index, update, t, width);
+    case 7: case 11: return scatter_windows<T, Op, -1, 3>(out, index, update, t, width);
+    default: return scatter_windows<T, Op, -1, 0>(out, index, update, t, width);
   }
 }
 
@@ -138,14 +247,15 @@ struct Part {
 template <class T, class Op, class I>
 void scatter_part(T* out, void* const* ptrs, const Target& t, Part part, int64_t lo, int64_t hi) {
   const I* index = static_cast<const I*>(ptrs[1]) + part.first;
-  const T* update = static_cast<const T*>(ptrs[2]) + part.first * t.window;
+  const T* update = static_cast<const T*>(ptrs[2]) + part.first * t.step;
   scatter_updates<T, Op>(out, index, update, t, lo, hi);
 }
 
 template <class T, class Op>
 void scatter_any(T* out, void* const* ptrs, const int64_t* params, Part part, int64_t lo, int64_t hi) {
-  Target t{part.last - part.first, params[1], params[1], params[2]};
-  switch (params[3]) {
+  const int64_t kind = params[3] & (kOneUpdate - 1), step = params[3] & kOneUpdate ? 0 : params[1];
+  Target t{part.last - part.first, params[1], params[1], params[2], step};
+  switch (kind) {
     case kRows32: return scatter_part<T, Op, int32_t>(out, ptrs, t, part, lo, hi);
     case kRows64: return scatter_part<T, Op, int64_t>(out, ptrs, t, part, lo, hi);
     case kRowsU32: return scatter_part<T, Op, uint32_t>(out, ptrs, t, part, lo, hi);
@@ -154,7 +264,7 @@ void scatter_any(T* out, void* const* ptrs, const int64_t* params, Part part, in
   t.stride = 1;
   t.limit = params[2] - params[1] + 1;  // the whole window must fit
   if (t.limit <= 0) return;
-  if (params[3] == kElementOffsets32) return scatter_part<T, Op, int32_t>(out, ptrs, t, part, lo, hi);
+  if (kind == kElementOffsets32) return scatter_part<T, Op, int32_t>(out, ptrs, t, part, lo, hi);
   scatter_part<T, Op, int64_t>(out, ptrs, t, part, lo, hi);
 }
 

@@ -24,6 +24,7 @@ from .fuse import (  # noqa: F401  (they register step makers)
     loops,
     repeat_rows,
     routines,
+    scatter,
     searches,
 )
 from .fuse.buffers import BranchStep, CopyStep, KernelStep, LoopStep, NativeStep, PythonStep

@@ -5,7 +5,7 @@ import pytest
 
 import jitney
 import jitney.numpy as jnp
-from jitney.fuse.routines import SCATTER_IN_PIECES, scatter_pieces
+from jitney.fuse.scatter import SCATTER_IN_PIECES, scatter_pieces
 
 
 def test_pieces_depend_on_sizes_alone():

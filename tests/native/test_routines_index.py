@@ -84,6 +84,8 @@ def combine(op, a, b):
         if a.dtype.kind != "V" and a.dtype.itemsize >= 4:
             wide = a.dtype.type
         x, y = wide(a), wide(b)
+        if op in ("min", "max") and x == 0 and y == 0:  # -0 is less than 0
+            return b if np.signbit(y) == (op == "min") else a
         value = {"add": lambda: x + y, "mul": lambda: x * y, "min": lambda: np.minimum(x, y)}
         return a.dtype.type(value.get(op, lambda: np.maximum(x, y))())
 
@@ -98,7 +100,8 @@ SCATTERS += [(op, "bool") for op in ("set", "min", "max")]
 def test_scatter(op, name):
     rng = np.random.default_rng(3)
     real = name not in ("c64", "c128")
-    for updates, window in [(0, 1), (1, 1), (17, 1), (200, 1), (30, 5), (12, 40)]:
+    widths = [(50, window) for window in (2, 3, 4, 6, 7, 8, 9, 10, 11, 16, 19)]
+    for updates, window in [(0, 1), (1, 1), (17, 1), (200, 1), (30, 5), (12, 40), *widths]:
         base = samples(name, (60,), 1) if real else rng.normal(size=60).astype(DTYPES[name])
         update = (
             samples(name, (updates, window), 2)
@@ -124,11 +127,25 @@ def test_scatter(op, name):
                 assert np.allclose(out.astype(complex), want.astype(complex), equal_nan=True)
 
 
+@pytest.mark.parametrize("name", ["f16", "f32", "f64", "i8", "i32", "u64"])
+@pytest.mark.parametrize("op", ["set", "add", "mul", "min", "max"])
+def test_one_update_for_all(op, name):
+    rng = np.random.default_rng(8)
+    for window in (1, 2, 3, 4, 5, 8, 17):
+        base, update = samples(name, (90,), 1), samples(name, (window,), 2)
+        offsets = rng.integers(-8, 100, 40).astype(np.int32)
+        want, out = base.copy(), base.copy()
+        spread = np.tile(update, (40, 1))
+        call(f"scatter_{op}_{name}", [want, offsets, spread], [40, window, 90, 4], window)
+        call(f"scatter_{op}_{name}", [out, offsets, update], [40, window, 90, 4 + 8], window)
+        assert same_bits(out, want)
+
+
 @pytest.mark.parametrize("name", ["f32", "f64", *INTEGERS])
 @pytest.mark.parametrize("pieces", [1, 2, 3, 8])
 def test_sums_in_pieces(pieces, name):
     rng = np.random.default_rng(5)
-    for updates, window in [(0, 1), (1, 1), (101, 1), (33, 4)]:
+    for updates, window in [(0, 1), (1, 1), (101, 1), (33, 4), (33, 3), (33, 6)]:
         base = rng.integers(0, 9, 40).astype(DTYPES[name])
         update = rng.integers(0, 9, (updates, window)).astype(DTYPES[name])
         offsets = rng.integers(-5, 45, updates).astype(np.int32)

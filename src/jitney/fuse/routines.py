@@ -23,13 +23,10 @@ from .updates import is_only_updated, reads_elsewhere, separated_update
 from .write_kernel import emit_kernel
 
 NS_PER_ELEMENT = {
-    "sort": 30.0, "argsort": 40.0, "top_k": 2.0, "scatter": 0.8,
+    "sort": 30.0, "argsort": 40.0, "top_k": 2.0,
     "partition": 2.0, "argpartition": 3.0, "cumlogsumexp": 10.0,
 }  # fmt: skip
 SMALL_CONCAT = 64  # so few elements are one kernel with selects, not one kernel a part
-IN_PIECES = ("add", "min", "max")  # kinds of scatters
-SCATTER_IN_PIECES = 32768  # so many updates are worth a second thread (about 25 us)
-OFFSET_KIND = {"i64": 0, "i32": 4}  # what the routine calls element offsets of that type
 NS_PER_CUMULATED_BYTE = 0.06
 WIDE_ROW = 128 << 10    # bytes: such rows are cut into blocks, shorter ones are walked whole
 CACHED = 16 << 20       # bytes of an array
@@ -324,43 +321,6 @@ def _partition(partition, node, item):
     )  # fmt: skip
 
 
-def _scatter(partition, node, item):
-    operand, offsets, updates = node.args
-    kind, window = node.attrs[2:]
-    (result,) = _results(partition, node)
-    emit_into(partition, operand, result, item)
-    offsets, updates = stored_view(partition, offsets), stored_view(partition, updates)
-    count, code = offsets.shape[0], operand.dtype
-    places = [result, offsets, updates]
-    params = (count, window, operand.size, OFFSET_KIND[offsets.buffer.code])
-    cost = NS_PER_ELEMENT["scatter"] * count * window
-    pieces = scatter_pieces(kind, code, count * window, operand.size)
-    if pieces == 1:
-        name = f"scatter_{kind}_{code}"
-        return _native(partition, item, name, places, params, window, window, [0], cost)
-    work = _scratch(partition, code, (pieces - 1) * operand.size)
-    _native(
-        partition, item, f"scatter_{kind}_pieces_{code}", [*places, work], (*params, pieces),
-        pieces, 1, [0, 3], cost,
-    )  # fmt: skip
-    _native(
-        partition, item, f"{kind}_pieces_{code}", [result, work], (operand.size, pieces),
-        operand.size, max(4096, -(-operand.size // 16)), [0], operand.size * pieces * 0.3,
-    )  # fmt: skip
-
-
-def scatter_pieces(kind, code, updates, size) -> int:
-    """Into how many lists the updates of a scatter are cut, each with results of its own.
-
-    Decided by sizes alone, so that the order of every sum is the same for any number of threads. A
-    list costs one more array of `size` to fill and to combine: at most half of the updates it has.
-    """
-    if kind not in IN_PIECES or code in ("f16", "bf16", "b1") or updates < SCATTER_IN_PIECES:
-        return 1
-    wanted = min(updates // (2 * max(size, 1)), 8)
-    return 1 << (wanted.bit_length() - 1) if wanted else 1
-
-
 def _python(partition, node, item):
     """attrs[2] is called with the addresses of the operands and results."""
     views = [stored_view(partition, a) for a in node.args]
@@ -381,6 +341,5 @@ CALLS = {
     "top_k": _top_k,
     "partition": _partition,
     "argpartition": _partition,
-    "scatter": _scatter,
     "python": _python,
 }
