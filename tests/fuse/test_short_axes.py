@@ -100,3 +100,34 @@ def test_none_and_empty():
         x = jnp.zeros(shape)
         assert jax.jit(lambda x: jnp.cumsum(x, 1))(x).shape == shape
         assert jax.jit(lambda x: x[:, ::-1] * 2)(x).shape == shape
+
+
+CLOUDS = {
+    "sum": lambda np, x: x.sum(1),
+    "least and greatest": lambda np, x: x.max(1) - x.min(1),
+    "centred": lambda np, x: x - x.mean(1, keepdims=True),
+    "positions": lambda np, x: x.argmax(1),
+    "farthest": lambda np, x: (x * x).sum(2).max(1),
+    "two": lambda np, x: (x * x[..., ::-1]).sum(1) + x.max(1),
+}
+
+
+@pytest.mark.parametrize("name", CLOUDS)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int8", "bfloat16"])
+@pytest.mark.parametrize("width", [2, 3, 4, 7, 8])
+def test_points_of_clouds(name, dtype, width):
+    with jax.enable_x64(True):
+        for count, length in ((70, 64), (33, 65), (5, 300), (1, 5000)):
+            x = numbers((count, length, width), dtype)
+            found = np.asarray(jax.jit(lambda x: CLOUDS[name](jnp, x))(x))
+            plain = np.asarray(x).astype("float64" if dtype[-1] != "8" else "int32")
+            if name != "two" or dtype != "int8":  # which wraps
+                expected = CLOUDS[name](np, plain)
+                rtol = 0.02 if dtype == "bfloat16" else 1e-5
+                np.testing.assert_allclose(found.astype("float64"), expected, rtol, 30 * rtol)
+
+
+def test_each_vector_of_a_cloud_is_read_once():
+    x = numbers((500, 64, 3), "float32")
+    sums = text(lambda x: x.sum(1), x)
+    assert "rows v0<s0 lane stage" in sums and sums.count("stage 0 sum") == 3, sums

@@ -200,8 +200,11 @@ def _votes_for_rows(kernel: Kernel, used, last: Loop) -> int:
         elements = math.prod(n for v, n in extents.items() if af.coefficient_of(position, v))
         if abs(af.coefficient_of(position, row)) == 1:
             votes += elements
-        elif any(abs(af.coefficient_of(position, v)) == 1 for v in lasts):
-            votes -= elements
+            continue
+        steps = [abs(af.coefficient_of(position, v)) for v in lasts]
+        nearest = min([step for step in steps if step], default=SHORT_AXIS + 1)
+        if nearest <= SHORT_AXIS:  # a part of the elements that are read is wanted
+            votes -= max(1, elements // nearest)
     return votes
 
 

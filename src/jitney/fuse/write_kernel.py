@@ -21,7 +21,7 @@ from .pair_rows import pair_rows
 from .reuse_kernel import Recorder, describe, remember, reuse
 from .schedule import schedule_kernel
 from .sibling_reductions import store_beside
-from .write_out import is_short_enough, short_last_axes
+from .write_out import has_short_columns, is_short_enough, short_last_axes
 
 
 def emit_kernel(partition: Any, roots, item: Item, position=None, beside=()) -> None:
@@ -46,11 +46,13 @@ def _strip_reshape(partition: Any, node, view):
 
 
 def _written(partition: Any, roots, position, described, beside) -> KernelStep:
-    builder, recorder, stores = _pulled(partition, roots, position, described, beside)
+    builder, recorder, stores, rows = _pulled(partition, roots, position, described, beside)
     step = _step_of(partition, builder, stores, roots[0][0].op)
-    axes = short_last_axes(step, roots) if not beside and position is None else 0
+    axes = 0
+    if not beside and position is None:
+        axes = short_last_axes(step, roots) or int(has_short_columns(step, builder, roots))
     if axes:
-        builder = KernelBuilder(recorder, roots, None, axes)
+        builder = KernelBuilder(recorder, roots, rows, axes)
         written = _step_of(partition, builder, _stores(builder, roots, None), roots[0][0].op)
         step = written if is_short_enough(written) else step
     if described is not None:
@@ -60,8 +62,8 @@ def _written(partition: Any, roots, position, described, beside) -> KernelStep:
 
 
 def _pulled(partition: Any, roots, position, described, beside):
-    """(the builder of a kernel, who answered it, the stores); it is begun again if that is asked
-    for, which it is once at most (see [Note: rows])."""
+    """(the builder of a kernel, who answered it, the stores, which positions are rows, or None for
+    all); it is begun again if that is asked for, which it is once at most (see [Note: rows])."""
     rows, notes = None, dict[tuple, None]()
     while True:
         mark = partition.mark()
@@ -71,7 +73,7 @@ def _pulled(partition: Any, roots, position, described, beside):
             stores = _stores(builder, roots, position)
             for node, view in beside:
                 store_beside(builder, roots[0][0], node, view)
-            return builder, recorder, stores
+            return builder, recorder, stores, rows
         except NeedRows as need:
             rows, notes = need.positions, recorder.notes()
             partition.go_back(mark)

@@ -33,6 +33,25 @@ def short_last_axes(step, roots: list[tuple[Node, object]]) -> int:
     return 0
 
 
+def has_short_columns(step, builder, roots: list[tuple[Node, object]]) -> bool:
+    """Whether the stages of a kernel go along an axis in steps of a short last one, each of whose
+    elements is a row: all that a vector of memory holds should be used when it is read."""
+    variables = builder.row_variables
+    if step.slotted.kernel.lane != "stage" or len(variables) < 2 or not builder.stage_list:
+        return False
+    last = variables[-1]
+    number = builder.extents[last]
+    if builder.position_of[last] != len(roots[0][0].shape) - 1 or not number <= SHORT_AXIS:
+        return False
+    inner = [stage.loops[-1].variable for stage in builder.stage_list if stage.loops]
+    is_side_by_side = any(
+        x.op == "load" and coefficient_of(x.attrs[1], last) == 1
+        and any(coefficient_of(x.attrs[1], v) == number for v in inner)
+        for x in step.used
+    )  # fmt: skip
+    return is_side_by_side and len(step.used) * number <= MOST_REPEATED
+
+
 def is_short_enough(step) -> bool:
     """Whether a kernel that has been written out should be."""
     return len(step.used) <= MOST_EXPRESSIONS
