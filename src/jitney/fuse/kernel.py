@@ -249,7 +249,7 @@ def _loaded_anew(load: Expr, by_id: dict[int, Expr]) -> frozenset:
 def _lane_loops(kernel: Kernel) -> frozenset[int]:
     """The loops that vectors run along (in tiles both ways), unless they are short."""
     across = frozenset([kernel.tile.variable] if kernel.tile is not None else ())
-    if kernel.small or kernel.lane == "none":
+    if kernel.small or kernel.lane == "none" or kernel.turned:
         return across
     if kernel.lane == "row":
         return across.union(loop.variable for loop in kernel.rows[-1:])

@@ -18,6 +18,7 @@ from .kernel import SHORT_AXIS, Expr, Kernel, Store
 MOST_ELEMENTS = 96  # of a row
 FULL_ROW, LONG_ROW = 32, 64  # vectors along rows of so many have few empty lanes, or are enough
 LEAST_ROWS = 64
+COSTLY = 10  # an exponential, say: then what a vector's fold takes is more than turning
 MOST_ARRAYS = 4
 
 
@@ -43,18 +44,20 @@ def turned_rows(kernel: Kernel, used: list[Expr], target: CpuTarget) -> Turned |
         if not _add(found.stores, store, place, row, along, store.mask is None):
             return None
     is_some = 1 <= len(found.loads) + len(found.stores) <= MOST_ARRAYS
-    return found if is_some and _pays(kernel, found) else None
+    return found if is_some and _pays(kernel, used, found) else None
 
 
-def _pays(kernel: Kernel, found: Turned) -> bool:
+def _pays(kernel: Kernel, used: list[Expr], found: Turned) -> bool:
     """Measured on 655360 float32, one thread, us, lanes along rows and lanes of rows: rows of 16,
     greatest 182 and 65, its place 540 and 80, softmax 640 and 280; of 32, rows over their norm 155
-    and 170; of 64, greatest 50 and 69, softmax 260 and 400, log-sum-exp 280 and 180."""
+    and 170; of 64, greatest 50 and 69, variance 66 and 83, softmax 260 and 400, log-sum-exp 250 and
+    176."""
     length = kernel.stages[0].loops[0].extent
     if length < LONG_ROW:
         return length < FULL_ROW or bool(kernel.saved) or not found.stores
     is_counted = any(r.index is not None for s in kernel.stages for r in s.reductions)
-    return not found.stores and (len(kernel.stages) > 1 or is_counted)
+    is_costly = any(x.cost - sum(a.cost for a in x.args) >= COSTLY for x in used)
+    return not found.stores and (is_counted or is_costly and len(kernel.stages) > 1)
 
 
 def bytes_turned(kernel: Kernel, used: list[Expr], target: CpuTarget) -> int:
