@@ -1,10 +1,12 @@
 // What the machine can do: copies of memory, and arithmetic in registers, by several threads.
 //
 // `copy_speed(bytes, threads, repetitions, stream)`, `flops(threads, repetitions)`,
-// `slots(threads, repetitions)` and `divisions(threads, repetitions)` answer bytes, operations of
-// multiply-adds, 32-bit lanes of vector instructions, and quotients a second. Slots are
-// multiply-adds and additions by turns: some processors add beside. Each thread repeats its share
-// without waiting for the others.
+// `slots(threads, repetitions)`, `divisions(threads, repetitions)`, `look_ups(threads, repetitions)`
+// and `comparisons(threads, repetitions)` answer bytes, operations of multiply-adds, 32-bit lanes of
+// vector instructions, and quotients a second. Slots are multiply-adds and additions by turns: some
+// processors add beside. Look-ups and comparisons are counted together with as many multiply-adds,
+// which some processors do in the same units. Each thread repeats its share without waiting for the
+// others.
 #include <immintrin.h>
 
 #include <atomic>
@@ -130,4 +132,50 @@ extern "C" double divisions(int threads, int64_t repetitions) {
     asm volatile("" : "+m"(quotients));
   });
   return 1.0 * 16 * 12 * repetitions * threads / seconds;
+}
+
+// Multiply-adds, and as many look-ups in a table of 32 numbers (0 where there is no such thing).
+extern "C" double look_ups(int threads, int64_t repetitions) {
+#ifdef __AVX512F__
+  double seconds = timed(threads, [&](int) {
+    Vector sums[6] = {}, tables[6] = {}, x = {}, y = {};
+    for (int k = 0; k < 16; ++k) x[k] = 0.5f, y[k] = 1.0f;
+    asm volatile("" : "+m"(x), "+m"(y));
+    const Vector a = x, b = y;
+    const __m512i index = _mm512_castps_si512(a);
+    for (int64_t r = 0; r < repetitions; ++r) {
+      for (int k = 0; k < 6; ++k) {
+        sums[k] = sums[k] * a + b;
+        tables[k] = _mm512_permutex2var_ps(tables[k], index, b);
+      }
+    }
+    asm volatile("" : "+m"(sums), "+m"(tables));
+  });
+  return 1.0 * 16 * 12 * repetitions * threads / seconds;
+#else
+  return 0;
+#endif
+}
+
+// Multiply-adds, and as many comparisons.
+extern "C" double comparisons(int threads, int64_t repetitions) {
+#ifdef __AVX512F__
+  double seconds = timed(threads, [&](int) {
+    Vector sums[12] = {}, x = {}, y = {};
+    for (int k = 0; k < 16; ++k) x[k] = 0.5f, y[k] = 1.0f;
+    asm volatile("" : "+m"(x), "+m"(y));
+    const Vector a = x, b = y;
+    __mmask16 below[4] = {};
+    for (int64_t r = 0; r < repetitions / 2; ++r) {
+      for (int k = 0; k < 12; ++k) {
+        asm volatile("vcmpltps %1, %2, %0" : "=k"(below[k % 4]) : "v"(a), "v"(b));
+        sums[k] = sums[k] * a + b;
+      }
+    }
+    asm volatile("" : "+m"(sums));
+  });
+  return 1.0 * 16 * 12 * repetitions * threads / seconds;
+#else
+  return 0;
+#endif
 }

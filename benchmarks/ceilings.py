@@ -33,8 +33,8 @@ def library() -> ctypes.CDLL:
         flags = ["-O3", "-march=native", "-ffp-contract=fast", "-shared", "-fPIC", "-pthread"]
         subprocess.run([compiler, *flags, SOURCE, "-o", path], check=True)
         found = ctypes.CDLL(str(path))
-    for function in (found.copy_speed, found.flops, found.slots, found.divisions):
-        function.restype = ctypes.c_double
+    for name in ("copy_speed", "flops", "slots", "divisions", "look_ups", "comparisons"):
+        getattr(found, name).restype = ctypes.c_double
     return found
 
 
@@ -48,6 +48,7 @@ class Ceilings:
         self.operations: list[float] = []
         self.instructions: list[float] = []
         self.quotients: list[float] = []
+        self.mixtures: list[float] = []
 
     def measure_once(self) -> None:
         for name, nbytes in SIZES.items():
@@ -56,6 +57,8 @@ class Ceilings:
         self.operations.append(self._best(lambda threads: library().flops(threads, 300_000)))
         self.instructions.append(self._best(lambda threads: library().slots(threads, 300_000)))
         self.quotients.append(self._best(lambda threads: library().divisions(threads, 50_000)))
+        for mixture in (library().look_ups, library().comparisons):
+            self.mixtures.append(self._best(lambda threads, of=mixture: of(threads, 300_000)))
 
     def _copy(self, nbytes: int, stream: int) -> float:
         count = ctypes.c_int64(max(1, MOVED // nbytes))
@@ -76,14 +79,20 @@ class Ceilings:
         return max(*self.instructions, self.flops / 2)
 
     @property
+    def multipliers(self) -> float:
+        """Lanes a second of products, look-ups and comparisons, of the fastest mixture."""
+        return max(*self.mixtures, self.flops / 2)
+
+    @property
     def divisions(self) -> float:
         """Quotients in float32 a second."""
         return max(self.quotients)
 
     def arithmetic(self, work: Work) -> float:
         """Seconds that the arithmetic of a loop takes at least: its busiest units decide."""
+        beside = (work.multiplied + work.looked_up) / self.multipliers
         multiplied, divided = work.multiplied / (self.flops / 2), work.divided / self.divisions
-        return max(work.slots / self.slots, multiplied, divided)
+        return max(work.slots / self.slots, multiplied, beside, divided)
 
     def speeds(self) -> dict[str, float]:
         return {name: statistics.median(found) for name, found in self.copies.items()}
@@ -103,7 +112,8 @@ class Ceilings:
         copies = ", ".join(f"{v / 1e9:.0f} ({k})" for k, v in self.speeds().items())
         return (
             f"Ceilings by {self.threads} threads: {self.flops / 1e9:.0f} GFLOP/s in float32, "
-            f"{self.slots / 1e9:.0f} billion lanes of vector arithmetic and "
+            f"{self.slots / 1e9:.0f} billion lanes of vector arithmetic, "
+            f"{self.multipliers / 1e9:.0f} of products, look-ups and comparisons, and "
             f"{self.divisions / 1e9:.0f} billion quotients a second; "
             f"copies, in GB/s read and written: {copies}."
         )
@@ -111,5 +121,5 @@ class Ceilings:
     def as_json(self) -> dict:
         return {
             "threads": self.threads, "flops": self.flops, "slots": self.slots,
-            "divisions": self.divisions, "copies": self.speeds(),
+            "divisions": self.divisions, "multipliers": self.multipliers, "copies": self.speeds(),
         }  # fmt: skip

@@ -2,7 +2,8 @@
 
 In: the assembly of a program of one kernel (`jitney.explain(f, …).as_text("asm")`). Out:
 `work(assembly)`: for each of its loops, how many 32-bit lanes of vector arithmetic it spends on an
-element, and how many of them are multiplications and divisions, which fewer units can do. Every
+element, and how many of them are multiplications, look-ups and comparisons, and divisions, which
+fewer units can do. Every
 vector instruction counts as one: additions and look-ups in tables as well. Loads, stores and moves
 of registers do not count, nor does the loop of what is left over, nor the way for rare arguments,
 which lies behind the loop. Loops run one after another, so their times add up.
@@ -19,6 +20,7 @@ REGISTER = re.compile(r"%([xyz])mm\d+")
 LANES = {"x": 4, "y": 8, "z": 16}
 MOVES = ("mov", "broadcast", "pbroadcast", "insert", "extract")
 MULTIPLY = re.compile(r"fn?m|mul[ps][sdh]")  # of floats; those of integers begin with pmul
+LOOK_UP = re.compile(r"perm[it]2|permp[sd]|cmp\w*p[sd]")  # and comparisons of floats
 DIVIDE = re.compile(r"div|sqrt")
 
 
@@ -28,6 +30,7 @@ class Work(NamedTuple):
     slots: float  # all of it
     multiplied: float  # products, those of multiply-adds too
     divided: float  # quotients and roots
+    looked_up: float  # in tables, and compared
 
 
 def work(assembly: str, rows: int = 1) -> list[Work]:
@@ -61,7 +64,8 @@ def of_loop(body: list[str]) -> Work | None:
         return None
     multiplied = sum(number for name, number in every if MULTIPLY.match(name))
     divided = sum(number for name, number in every if DIVIDE.match(name))
-    return Work(total / count, multiplied / count, divided / count)
+    looked_up = sum(number for name, number in every if LOOK_UP.match(name))
+    return Work(total / count, multiplied / count, divided / count, looked_up / count)
 
 
 def elements(body: list[str]) -> int:

@@ -139,7 +139,8 @@ def ceilings(found: dict) -> str:
     return (
         f"Ceilings by {limits['threads']} threads: {limits['flops'] / 1e9:.0f} GFLOP/s of "
         f"multiply-adds in float32, {limits['slots'] / 1e9:.0f} billion 32-bit lanes of vector "
-        f"instructions and {limits['divisions'] / 1e9:.0f} billion quotients in float32 a second; "
+        f"instructions, {limits['multipliers'] / 1e9:.0f} billion of products, look-ups and "
+        f"comparisons, and {limits['divisions'] / 1e9:.0f} billion quotients in float32 a second; "
         f"copies, in GB/s read and written: {copies}."
     )
 

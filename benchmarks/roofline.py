@@ -7,8 +7,8 @@ picture. The ceilings are measured in the same run, by as many threads as jitney
 stays in the caches and one that does not, and multiply-adds in registers (`ceilings.py`). A program
 counts the bytes it must read and write once, products of matrices their arithmetic, and elementwise
 programs and those of rows the vector instructions of their loops (`instructions.py`: so the many of
-exp, sin or tanh count, as many as jitney chose to spend), whose multiplications and divisions have
-ceilings of their own. Its bound is the smallest of what memory and arithmetic allow. Ceilings and
+exp, sin or tanh count, as many as jitney chose to spend), whose multiplications, look-ups and
+divisions have ceilings of their own. Its bound is the smallest of what memory and arithmetic allow. Ceilings and
 programs are timed by turns.
 """
 

@@ -84,8 +84,8 @@ k:
 
 
 def test_arithmetic_is_that_of_the_main_loop():
-    assert instructions.work(LOOP) == [instructions.Work((16 + 8) / 16, 1, 0)]
-    assert instructions.work(LOOP, 2) == [instructions.Work((16 + 8) / 32, 0.5, 0)]
+    assert instructions.work(LOOP) == [instructions.Work((16 + 8) / 16, 1, 0, 0)]
+    assert instructions.work(LOOP, 2) == [instructions.Work((16 + 8) / 32, 0.5, 0, 0)]
     assert instructions.work(LOOP + "# another kernel\n") == []
     assert instructions.work("# kernel\nk:\n\tret\n") == []
 
@@ -94,8 +94,16 @@ def test_arithmetic_of_columns_is_counted_by_what_a_row_moves():
     divide = "\tvdivps\t%zmm1, %zmm0, %zmm0\n"
     row = f"\tvmovups\t(%rcx), %zmm0\n{divide}\tvmovups\t%zmm0, (%rdi)\n"
     loop = f"# kernel\n.LBB0_1:\n{row}{row}\tincq\t%rdx\n\tcmpq\t%rsi, %rdx\n\tjl\t.LBB0_1\n"
-    assert instructions.work(loop) == [instructions.Work(1, 0, 1)]
+    assert instructions.work(loop) == [instructions.Work(1, 0, 1, 0)]
     assert instructions.work(loop.replace(divide, divide + "\tkunpckbw\t%k0, %k1, %k1\n")) == []
+
+
+def test_look_ups_and_comparisons_of_floats_are_counted_apart():
+    looked_up = "\tvpermt2ps\t%zmm1, %zmm2, %zmm3\n\tvpermps\t%zmm1, %zmm2, %zmm3\n"
+    compared = "\tvcmpunordps\t%zmm1, %zmm2, %k1\n"
+    others = "\tvpcmpgtq\t%zmm1, %zmm2, %k1\n\tvpermilps\t$1, %zmm1, %zmm2\n"
+    body = f"{looked_up}{compared}{others}\taddq\t$16, %rax\n\tcmpq\t%rsi, %rax\n\tjl\t.LBB0_1\n"
+    assert instructions.work("# kernel\n.LBB0_1:\n" + body) == [instructions.Work(5, 0, 0, 3)]
 
 
 def test_products_are_told_from_sums():
@@ -137,7 +145,7 @@ def measurements():
     task = {"name": "t", "family": "f", "seconds": 1e-3, "bytes": 10**6, "operations": 10**6,
             "share": 0.75, "limit": "memory"}  # fmt: skip
     limits = {"threads": 2, "flops": 2e11, "slots": 1e11, "divisions": 1e10,
-              "copies": {"1 MiB": 1e10}}  # fmt: skip
+              "multipliers": 1e11, "copies": {"1 MiB": 1e10}}  # fmt: skip
     return ({**about, "libraries": libraries, "programs": rows},
             {**about, "libraries": libraries, "ceilings": limits, "tasks": [task]})  # fmt: skip
 
