@@ -9,7 +9,7 @@ is not computed (LLVM drops it). Nothing is touched beyond a row's end or behind
 """
 
 from . import memory
-from .emitter import Value
+from .instructions import Value
 from .transpose_registers import Vectors, transpose_registers
 
 PICKED = 8  # up to this step strided.py picks from whole vectors

@@ -17,8 +17,9 @@ from ..ir.types import kind_of, nbytes_of
 from .build_kernel import KernelBuilder, NeedRows, finish_kernel
 from .contract import contract_products
 from .contractions import PRODUCTS, add_contraction
-from .kernel import Expr, Store, live_expressions, signed
+from .kernel import Expr, Store, live_expressions
 from .make_steps import root_maker
+from .number_slots import signed
 from .pull_rules import is_elementwise
 from .reuse_kernel import Recorder
 

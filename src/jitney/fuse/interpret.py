@@ -10,7 +10,7 @@ import numpy as np
 
 from ..ir import scalar_ops
 from ..ir.types import DTYPE_OF_CODE
-from .kernel import SlottedKernel
+from .number_slots import SlottedKernel
 
 
 def interpret_kernel(slotted: SlottedKernel, used, buffers) -> None:

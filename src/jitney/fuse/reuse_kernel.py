@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from ..ir.node import Node
 from ..ir.types import kind_of
 from .buffers import KernelStep, View
-from .kernel import signed
+from .number_slots import signed
 from .pull_rules import PULL_RULES, is_elementwise
 from .pull_views import is_structural
 from .split_reductions import should_split, split

@@ -15,8 +15,9 @@ from .bound_exponentials import bound_exponentials
 from .buffers import Item, KernelStep
 from .build_kernel import KernelBuilder, NeedRows, finish_kernel
 from .contract import contract_products
-from .kernel import Kernel, Store, live_expressions, number_slots
+from .kernel import Kernel, Store, live_expressions
 from .multiply_shares import multiply_shares
+from .number_slots import number_slots
 from .pair_rows import pair_rows
 from .reuse_kernel import Recorder, describe, remember, reuse
 from .schedule import schedule_kernel
