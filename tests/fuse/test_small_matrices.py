@@ -20,6 +20,10 @@ PRODUCTS = {
     "rows": lambda np, a: a.sum(2),
     "greatest": lambda np, a: a - a.max(1, keepdims=True),
     "corner": lambda np, a: a[:, -1, 0] * a[:, 0, -1],
+    "running": lambda np, a: np.cumsum(a, 1),
+    "joined": lambda np, a: np.concatenate([a[:, :1], a[:, -1:] + a[:, :1]], 1),
+    "side by side": lambda np, a: np.concatenate([a, a[:, ::-1]], 2),
+    "stacked": lambda np, a: np.stack([a[:, 0], a[:, 1] + a[:, 0]], 1),
     "bordered": lambda np, a: np.pad(a, ((0, 0), (0, 1), (1, 0))),
 }
 
@@ -97,6 +101,12 @@ def test_one_kernel_without_loops_over_elements():
     times_vector = partial(PRODUCTS["times vector"], jnp)
     assert "contraction" not in text(times_vector, numbers((900, 6, 6), "float32"))
     assert "contraction" in text(lambda a: a @ a, numbers((900, 8, 8), "float32"))
+
+
+def test_parts_of_small_matrices_are_one_kernel():
+    x = numbers((5000, 4, 4), "float32")
+    for fun in (lambda a: jnp.cumsum(a, 1), lambda a: jnp.stack([a[:, 0], a[:, 1] + 1], 1)):
+        assert text(fun, x).count("rows v0<s0 lane") == 1, text(fun, x)
 
 
 def test_number_of_matrices_is_no_part_of_the_kernel():

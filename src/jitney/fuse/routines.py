@@ -12,7 +12,7 @@ from . import affine as af
 from .buffers import NativeStep, PythonStep, View, whole
 from .frame import fixed_corner, framed, is_most, slabs_around
 from .group_roots import MOST_ALIKE, alike
-from .kernel import SHORT_AXIS
+from .kernel import SHORT_AXIS, SHORT_STRIDE
 from .make_steps import emit_into, step_maker
 from .pull_gather import clamped
 from .pull_rules import is_elementwise
@@ -81,13 +81,12 @@ def _parts(node, view):
 
 
 def _side_by_side(partition, node) -> bool:
-    """Whether the parts are few columns of single elements (those of complex numbers, say): one
+    """Whether the parts are few columns of a few elements (those of complex numbers, say): one
     kernel writes whole vectors of them, where one kernel a part would write every n-th element."""
     axis = node.attrs[0]
-    if node.size != math.prod(node.shape[: axis + 1]) or len(node.args) > SHORT_AXIS:
+    if math.prod(node.shape[axis:]) > SHORT_STRIDE or len(node.args) > SHORT_AXIS:
         return False
-    return all(p.shape == node.args[0].shape and p.shape[axis] == 1 and _is_plain(partition, p)
-               for p in node.args)
+    return all(p.shape == node.args[0].shape and _is_plain(partition, p) for p in node.args)
 
 
 def _is_plain(partition, node) -> bool:

@@ -28,7 +28,7 @@ def short_last_axes(step, roots: list[tuple[Node, object]]) -> int:
         elements = math.prod(shape[-count:])
         if max(shape[-count:]) > SHORT_AXIS or elements > SHORT_STRIDE:
             return 0
-        if elements > 1 and strides == {elements}:
+        if elements > 1 and strides in ({elements}, {elements * len(roots)}):  # or side by side
             return count if len(step.used) * elements <= MOST_REPEATED else 0
     return 0
 

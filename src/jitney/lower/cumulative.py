@@ -8,7 +8,7 @@ from .rules import LoweringError, Pair, lower_rule
 _KINDS = {"cumsum": "sum", "cumprod": "prod", "cummax": "max", "cummin": "min"}
 _KINDS["cumlogsumexp"] = "logsumexp"
 _COMBINE = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}
-WRITTEN_OUT, MANY_ROWS = 8, 64
+WRITTEN_OUT, WRITTEN_BLOCK, MANY_ROWS = 8, 16, 64  # of an axis, with those after it, before it
 
 
 def _register(name, kind):
@@ -29,7 +29,8 @@ def is_short(x, axis) -> bool:
     """Whether rows are so short that a routine would mostly begin them: coordinates, say."""
     inner, rows = math.prod(x.shape[axis + 1 :]), math.prod(x.shape[:axis])
     exact = x.dtype not in ("f16", "bf16")  # the routine rounds them at the end
-    return exact and 1 < x.shape[axis] <= WRITTEN_OUT and inner == 1 and rows >= MANY_ROWS
+    n = x.shape[axis]
+    return exact and 1 < n <= WRITTEN_OUT and n * inner <= WRITTEN_BLOCK and rows >= MANY_ROWS
 
 
 def _written_out(g, kind, x, axis, reverse):
