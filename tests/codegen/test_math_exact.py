@@ -4,6 +4,7 @@ import kernel_harness as harness
 import numpy as np
 import pytest
 
+import jitney
 from jitney.codegen import math as vector_math
 
 TARGETS = list(harness.targets())
@@ -117,3 +118,16 @@ def test_threefry(target):
         )
         got = kernel(*[np.ascontiguousarray(c) for c in columns]).view(np.uint32)
         assert got.tolist() == [r[word] for _, _, r in KNOWN_ANSWERS]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", ["exp", "tanh", "erf", "erfc", "logistic", "log", "sin"])
+def test_a_number_by_itself_is_as_in_a_vector(name, dtype):
+    """Bit by bit, whichever form the machine has for vectors: an array's only column may be
+    computed once a row."""
+    fun = jitney.jit(getattr(jitney.lax, name))
+    with jitney.enable_x64(True):
+        x = (3 * np.random.default_rng(0).standard_normal(100)).astype(dtype)
+        x = abs(x) if name == "log" else x
+        alone = np.array([np.asarray(fun(number)) for number in x])
+        np.testing.assert_array_equal(alone, fun(x))

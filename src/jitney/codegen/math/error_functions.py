@@ -15,6 +15,7 @@ from .forms import (
     graded_cell,
     has_avx512_form,
     horner,
+    in_a_register,
     piecewise,
     polynomial,
     table_lookup,
@@ -34,6 +35,7 @@ _GILES_TAIL = (
 )
 
 
+@in_a_register("float", "double")
 def erf(e, x):
     """The error function."""
     a = e.fabs(x)
@@ -68,6 +70,7 @@ def _erfc_by_table(e, x):
     return e.select(e.fcmp("ult", a, e.like(x, 0.5)), small, large)
 
 
+@in_a_register("float")
 def erfc(e, x):
     """1 - erf(x) without cancellation; floats are computed in double, or by a table."""
     if x.type == "float" and has_avx512_form(e, x):

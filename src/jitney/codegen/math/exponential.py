@@ -12,6 +12,7 @@ from .forms import (
     fast_two_sum,
     graded,
     has_avx512_form,
+    in_a_register,
     integer_like,
     polynomial,
     power_of_two,
@@ -51,11 +52,13 @@ def _exp_by_table(e, x):
     return scale_by_power(e, e.fma(fraction, power, power), n)  # which takes floor(n)
 
 
+@in_a_register("float")
 def exp(e, x):
     """e^x."""
     return _exp_inside(e, e.clamp_fast(_EXP_RANGE[x.type][0], x, _EXP_RANGE[x.type][1]))
 
 
+@in_a_register("float")
 def exp_nonpositive(e, x):
     """e^x of x <= 0 or NaN."""
     return _exp_inside(e, e.fast_max(e.like(x, _EXP_RANGE[x.type][0]), x))
@@ -132,6 +135,7 @@ def sinh(e, x):
     return e.select(below, small, e.copysign(large, x))
 
 
+@in_a_register("float")
 def tanh(e, x):
     """Hyperbolic tangent."""
     a = e.fabs(x)

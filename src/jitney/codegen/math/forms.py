@@ -6,6 +6,8 @@ bits, a longer value being cut into such registers; otherwise a portable form is
 Invariant: nothing here calls the C library, on any target.
 """
 
+import functools
+
 from ..constants_text import FLOAT_BITS
 from .coefficients import POLYNOMIALS, TABLES
 
@@ -55,6 +57,22 @@ def integer_like(e, bits, number):
 def has_avx512_form(e, x) -> bool:
     """Whether `x` fills 512-bit registers exactly."""
     return e.target.avx512 and x.lanes > 1 and (x.lanes * FLOAT_BITS[x.type]) % 512 == 0
+
+
+def in_a_register(*types):
+    """For functions that AVX-512 computes in another way: a number by itself is computed as in a
+    vector, so that it is the same number there, bit by bit."""
+
+    def decorate(function):
+        @functools.wraps(function)
+        def wrapped(e, x):
+            if x.lanes != 1 or x.type not in types or not e.target.avx512:
+                return function(e, x)
+            return e.extract(function(e, e.splat(x, 512 // FLOAT_BITS[x.type])), 0)
+
+        return wrapped
+
+    return decorate
 
 
 def by_registers(e, function, x, *others):
