@@ -131,3 +131,13 @@ def test_each_vector_of_a_cloud_is_read_once():
     x = numbers((500, 64, 3), "float32")
     sums = text(lambda x: x.sum(1), x)
     assert "rows v0<s0 lane stage" in sums and sums.count("stage 0 sum") == 3, sums
+
+
+def test_forces_are_not_stored():
+    """What else a stage reads, distances made of it, would be computed for every coordinate anew,
+    and so stored: n x n x 3 numbers."""
+    def forces(x):
+        d = x[None] - x[:, None]
+        return (d / (jnp.sum(d * d, -1, keepdims=True) + 1e-3) ** 1.5).sum(1)
+
+    assert "rows v0<s0 v1<s1 v2<s2" not in text(forces, numbers((1024, 3), "float32"))

@@ -44,11 +44,12 @@ def has_short_columns(step, builder, roots: list[tuple[Node, object]]) -> bool:
     if builder.position_of[last] != len(roots[0][0].shape) - 1 or not number <= SHORT_AXIS:
         return False
     inner = [stage.loops[-1].variable for stage in builder.stage_list if stage.loops]
-    is_side_by_side = any(
-        x.op == "load" and coefficient_of(x.attrs[1], last) == 1
-        and any(coefficient_of(x.attrs[1], v) == number for v in inner)
+    steps = [
+        (coefficient_of(x.attrs[1], last), max(coefficient_of(x.attrs[1], v) for v in inner))
         for x in step.used
-    )  # fmt: skip
+        if x.op == "load" and any(v in x.variables for v in inner)
+    ]  # what else the stages read would be combined with every element anew
+    is_side_by_side = bool(steps) and all(found == (1, number) for found in steps)
     return is_side_by_side and len(step.used) * number <= MOST_REPEATED
 
 
