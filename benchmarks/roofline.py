@@ -8,8 +8,8 @@ stays in the caches and one that does not, and multiply-adds in registers (`ceil
 counts the bytes it must read and write once, products of matrices their arithmetic, and elementwise
 programs and those of rows the vector instructions of their loops (`instructions.py`: so the many of
 exp, sin or tanh count, as many as jitney chose to spend), whose multiplications, look-ups and
-divisions have ceilings of their own. Its bound is the smallest of what memory and arithmetic allow. Ceilings and
-programs are timed by turns.
+divisions have ceilings of their own. Its bound is the smallest of what memory and arithmetic allow.
+Ceilings and programs are timed by turns.
 """
 
 import argparse
