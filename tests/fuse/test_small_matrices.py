@@ -71,11 +71,15 @@ def test_functions(shape):
         np.testing.assert_allclose(jax.jit(fun)(x), expected, rtol=2e-4)
 
 
-def test_views_at_the_end():
-    """Matrices that end where an array does, and some elements of them: nothing behind is read."""
-    x = numbers((200, 4, 4), "float32")
+@pytest.mark.parametrize("count", [200, 5000])
+def test_views_at_the_end(count):
+    """Matrices that end where an array does, and some elements of them: nothing behind is read; of
+    others beside them in the array: rows of their own."""
+    x = numbers((count, 4, 4), "float32")
     for fun in (
         lambda np, x: x[1:, 1:, 1:] * x[:-1, :3, :3],
+        lambda np, x: x[1:, :2, :2] + x[:-1, :2, :2],
+        lambda np, x: x[2:, 3] + x[:-2, 0] * x[1:-1, 1],
         lambda np, x: x[::2].sum(2),
         lambda np, x: x[::-1, 0] + x[:, 3],
         lambda np, x: np.matmul(x[3:], x[:-3]),

@@ -24,7 +24,9 @@ def load(k, x, place) -> Value:
     """The element(s) at place.skip + step*lane, of rows that may have been read before."""
     number, position = x.attrs
     code = k.kernel.buffers[number][0]
-    key = number, k.slotted.affines[position][1]
+    constant, terms = k.slotted.affines[position]
+    # a constant that is no column of the row says where other rows begin
+    key = number, terms, "0" if constant.isdigit() else constant
     if key not in k.squares:
         k.squares[key] = _columns(k, code, f"%b{number}", place)
     names = tuple(columns[place.skip] for columns in k.squares[key])
