@@ -81,8 +81,12 @@ def counted(name: str, fun: Callable, *arguments) -> Task:
     """A task of one kernel whose instructions are counted, an element of the first argument."""
     made = task(name, fun, *arguments)
     explained = jax.explain(fun, *arguments, rounds=1)
-    rows = 2 if " pairs" in explained.as_text("kernels") else 1
-    for work in instructions.work(explained.as_text("asm"), rows):
+    kernels = explained.as_text("kernels")
+    rows = 2 if " pairs" in kernels else 1
+    loops = instructions.work(explained.as_text("asm"), rows)
+    if " pipelined" in kernels:  # one loop does all stages, the others those of the ends
+        loops = [max(loops)]
+    for work in loops:
         made.loops.append(instructions.Work(*(arguments[0].size * number for number in work)))
     return made
 

@@ -36,6 +36,7 @@ class Accesses:
         down = self._stride_of_rows(position, place)
         if down is not None:
             rows = (self.kernel.jumps, prefetch.SECOND) if self.kernel.jumps else ()
+            rows = (prefetch.ROWS_PIPELINED,) if self.kernel.pipelined else rows
             prefetch.prefetch_rows(self.e, code, f"%b{number}", place, down, self.lanes, *rows)
         if x.id == self.farthest and place.step == "1":
             ahead = str(prefetch.BYTES_AHEAD // nbytes_of(code))
@@ -76,9 +77,10 @@ class Accesses:
         from memory need more time to come (softmax of 8192 x 2048: .84 of the time if they are
         asked into the second cache)."""
         stage = self._stage_of_fold
-        if stage is None or stage.is_part:
+        if stage is None or stage.is_part or not self.kernel.rows:
             return
-        if self._first_readers.setdefault(number, stage) is stage or not self.kernel.rows:
+        is_first = self._first_readers.setdefault(number, stage) is stage
+        if is_first != self.kernel.pipelined:
             return
         pair = self.kernel.pairs
         atom = self.kernel.rows[-1].variable if pair is None else -1 - pair.id

@@ -15,7 +15,7 @@ from ..fuse.kernel import Stream
 from ..fuse.pieces import count_parameters
 from ..fuse.schedule import lanes_of
 from ..ir.target import CpuTarget
-from . import interior, memory, reduce, register_loop, sweep, transpose
+from . import interior, memory, reduce, register_loop, row_pipeline, sweep, transpose
 from .accesses import Accesses, operand
 from .elementwise import constant_of_bits, evaluate, llvm_type
 from .emitter import Emitter
@@ -27,6 +27,8 @@ from .turned_rows import TurnedRows
 from .vector_loops import VectorLoops
 
 _COSTLY = 10  # own cost of an operation of which one vector's values may not fit in the registers
+
+_APART = 528  # elements: what lies whole pages apart is taken for the same by waiting loads
 
 
 def emit_kernel(slotted, used, target: CpuTarget, name="k") -> str:
@@ -60,6 +62,8 @@ class KernelEmitter(Accesses, VectorLoops):
         self.left: str | None = None  # rows (or elements) that are left for a masked vector
         self._down: int | None = None  # the loop that goes down the columns of a vector of rows
         self._stage_of_fold = None  # the stage whose loops are emitted
+        self._folded: list = []  # the reductions whose accumulators are folded together
+        self._starts: list[Value] = []  # what these begin with
         self._first_readers: dict = {}  # buffer -> the first stage that reads it
         self.begun_rows: dict = {}  # where rows that are swept begin (sweep.py)
         self.down_swept: int | None = None  # the loop that goes down them
@@ -122,7 +126,7 @@ class KernelEmitter(Accesses, VectorLoops):
         del count
         extent = self._saved_extent(number)
         per = self.lanes * self._copies() if self.lane == "row" else 1
-        pad = self.lanes * 4
+        pad = self.lanes * 4 + _APART * number
         e.emit_raw(f"  %svn{number} = mul i64 {extent}, {per}")
         e.emit_raw(f"  %svm{number} = add i64 %svn{number}, {pad}")
         e.emit_raw(f"  %sv{number} = alloca {memory.memory_type(code)}, i64 %svm{number}, align 64")
@@ -151,6 +155,9 @@ class KernelEmitter(Accesses, VectorLoops):
         by_chunks = self.lane == "row"
         rows = self.kernel.rows[:-1] if by_chunks else self.kernel.rows
         counters = RowCounters(self, rows, by_chunks)
+        if self.kernel.pipelined and not by_chunks:
+            row_pipeline.emit_rows(self, counters)
+            return
 
         def piece(number, digits):
             chunk = counters.bind(number, digits)
@@ -177,6 +184,8 @@ class KernelEmitter(Accesses, VectorLoops):
             interior.emit_parts(self, inner.variable, low, high)
         elif kernel.sweep:
             sweep.emit_sweep(self, inner.variable, low, high)
+        elif kernel.pipelined:
+            row_pipeline.emit_columns(self, inner.variable, low, high)
         else:
             self._vector_loop(inner.variable, low, high, [], lambda carried: self._row() or [])
 
@@ -211,33 +220,33 @@ class KernelEmitter(Accesses, VectorLoops):
             self.turned.empty()
 
     def _stage(self, s, stage) -> None:
-        e = self.e
-        along = self.lane == "stage"
+        self._stage_of_fold = stage
+        self._fold([(s, stage)], lambda starts: self._stage_loop(s, stage, 0, starts))
+
+    def _fold(self, stages, loops) -> None:
+        """The results of numbered stages whose accumulators `loops` takes, begun, and returns."""
+        e, along = self.e, self.lane == "stage"
         copies = e.copies
         if along:
             e.copies = 1 if self.kernel.small else self._copies()
-        starts = []
-        for r in stage.reductions:
-            starts.extend(reduce.start(e, r, self.lanes))
-        self._stage_of_fold, self._starts = stage, starts
-        finals = self._stage_loop(s, stage, 0, starts)
-        position = 0
-        for number, r in enumerate(stage.reductions):
-            width = reduce.width(r)
-            accumulator = finals[position : position + width]
-            position += width
-            if along:
-                e.copies = len(accumulator[0].names)
-                accumulator = reduce.fold_copies(e, r, accumulator)
-                e.copies = 1
-                accumulator = reduce.fold_lanes(e, r, accumulator)
-            self.results[s, number] = reduce.finish(e, r, accumulator)
+        self._folded = [r for _, stage in stages for r in stage.reductions]
+        self._starts = [v for r in self._folded for v in reduce.start(e, r, self.lanes)]
+        finals = loops(self._starts)
+        for s, stage in stages:
+            for number, r in enumerate(stage.reductions):
+                accumulator, finals = finals[: reduce.width(r)], finals[reduce.width(r) :]
+                if along:
+                    e.copies = len(accumulator[0].names)
+                    accumulator = reduce.fold_copies(e, r, accumulator)
+                    e.copies = 1
+                    accumulator = reduce.fold_lanes(e, r, accumulator)
+                self.results[s, number] = reduce.finish(e, r, accumulator)
         e.copies = copies
 
     def _fold_carried(self, carried):
-        """All copies of a stage's accumulators into one, before the masked tail."""
+        """All copies of the accumulators into one, before the masked tail."""
         e, result, position = self.e, [], 0
-        for r in self._stage_of_fold.reductions:
+        for r in self._folded:
             width = reduce.width(r)
             result.extend(reduce.fold_copies(e, r, carried[position : position + width]))
             position += width
@@ -297,6 +306,12 @@ class KernelEmitter(Accesses, VectorLoops):
 
     def _stage_body(self, s, stage, depth, accumulators):
         self._emit_home((s, depth))
+        result = self.accumulated(stage, accumulators)
+        self.leave(stage)
+        return result
+
+    def accumulated(self, stage, accumulators) -> list[Value]:
+        """A stage's accumulators after the present elements."""
         mask = self.mask if self.lane == "stage" else None
         pairs = "turns" if self.kernel.sweep else "copies" if self.lane == "stage" else None
         result, position = [], 0
@@ -309,10 +324,13 @@ class KernelEmitter(Accesses, VectorLoops):
             before = accumulators[position : position + width]
             result.extend(reduce.combine(self.e, r, before, element, where, mask, pairs))
             position += width
+        return result
+
+    def leave(self, stage) -> None:
+        """What a stage saves and stores of the present elements."""
         for number, at, x in stage.saves:
             self._save(number, at, x)
         self.store_all(stage.stores)
-        return result
 
     def _as_lanes(self, value):
         return self.e.splat(value, self.lanes) if value.lanes != self.lanes else value

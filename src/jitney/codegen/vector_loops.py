@@ -60,7 +60,7 @@ class VectorLoops:
         e, lanes = self.e, self.lanes
         copies = self._copies()
         k = self.kernel
-        whole = k.stream or k.pairs is not None or k.sweep
+        whole = k.stream or k.pairs is not None or k.sweep or k.pipelined
         masked_only = k.small or (copies == 1 and not whole)
         if not masked_only:
             limit, span = e.fresh(), lanes * copies

@@ -13,9 +13,9 @@ middle of the row loops. With `sweep` the stage of a kernel that reduces columns
 rows at a time, of all columns (codegen/sweep.py). With `jumps` the runs read that many rows later
 are asked for. With `pairs` each row is two (pair_rows.py). `copies` vectors of rows keep their
 saved values side by side. `turned`: lanes are rows, but neighbours in memory are elements of one
-(turn_rows.py). `small`: 1 for short vector loops (masked throughout), 2 for kernels so small that
-compiling quickly matters more than speed. Expressions are interned; a loop variable is an int,
-unique in the kernel.
+(turn_rows.py). `pipelined`: each stage does another row (pipeline_rows.py). `small`: 1 for short
+vector loops (masked throughout), 2 for kernels so small that compiling quickly matters more than
+speed. Expressions are interned; a loop variable is an int, unique in the kernel.
 
 Sizes are not part of a kernel's meaning: `number_slots.py` puts parameters in their places.
 """
@@ -166,6 +166,7 @@ class Kernel:
     jumps: int = 0
     pairs: Expr | None = None  # the number of the first of two rows
     turned: bool = False  # see turn_rows.py
+    pipelined: bool = False  # see pipeline_rows.py
     short_stride: int = SHORT_STRIDE
 
 
@@ -201,3 +202,15 @@ def live_expressions(kernel: Kernel) -> list[Expr]:
         if expr.op in ("load", "index", "saved"):
             need_affine(expr.attrs[-1])
     return [by_id[i] for i in sorted(seen)]
+
+
+def append_expression(
+    kernel: Kernel, found: list[Expr], op: str, *args: Expr, attrs=(), dtype=None
+) -> Expr:
+    """A new expression, the kernel's last one and that of `found`."""
+    variables = frozenset().union(*[a.variables for a in args])
+    cost = (0 if op == "const" else 4 if op == "div" else 1) + sum(a.cost for a in args)
+    x = Expr(op, args, dtype or args[0].dtype, attrs, len(kernel.exprs), cost, variables)
+    kernel.exprs.append(x)
+    found.append(x)
+    return x

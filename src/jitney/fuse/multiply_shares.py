@@ -16,10 +16,11 @@ s = inf all are 0, as of division, or NaN.
 """
 
 import math
+from functools import partial
 
 from ..ir.types import nbytes_of
 from .bound_exponentials import greatest_beside, known_value
-from .kernel import Expr, Kernel
+from .kernel import Expr, Kernel, append_expression
 
 LEAST_ELEMENTS = 64  # a share: fewer are divided sooner than h and l are made
 # exponents of the s below which e and s are scaled, and of their scale
@@ -39,8 +40,9 @@ def multiply_shares(kernel: Kernel, used: list[Expr]) -> list[Expr]:
         if total.id not in known:
             known[total.id] = _inverse(kernel, total, found)
         scale, high, low = known[total.id]
-        scaled = element if scale is None else _make(kernel, found, "mul", element, scale)
-        rest = _make(kernel, found, "mul", scaled, low)
+        multiply = partial(append_expression, kernel, found, "mul")
+        scaled = element if scale is None else multiply(element, scale)
+        rest = multiply(scaled, low)
         x.op, x.args = "fma", (scaled, high, rest)
         found.append(x)
     return found
@@ -68,10 +70,10 @@ def _inverse(kernel: Kernel, total: Expr, found: list[Expr]) -> tuple[Expr | Non
 
     def number(exponent: int | None) -> Expr:
         bits = 0 if exponent is None else _power_of_two(exponent, code)
-        return _make(kernel, found, "const", attrs=(bits,), dtype=code)
+        return append_expression(kernel, found, "const", attrs=(bits,), dtype=code)
 
     def make(op: str, *args: Expr, dtype: str = code) -> Expr:
-        return _make(kernel, found, op, *args, dtype=dtype)
+        return append_expression(kernel, found, op, *args, dtype=dtype)
 
     one, zero = number(0), number(None)
     factor, scaled = None, total
@@ -95,19 +97,10 @@ def _has_a_one(kernel: Kernel, total: Expr) -> bool:
     least = distance.args[1]
     bounds = [known_value(a) for a in least.args if a.op != "reduced"]
     is_greatest = least.op == "reduced" or least.op == "max" and bounds == [-math.inf]
-    return is_greatest and greatest_beside(kernel, distance) is not None
+    return is_greatest and greatest_beside(kernel, *distance.args) is not None
 
 
 def _power_of_two(exponent: int, code: str) -> int:
     """The bits of 2^exponent."""
     bias = (1 << (8 * nbytes_of(code) - MANTISSA[code] - 2)) - 1
     return (exponent + bias) << MANTISSA[code]
-
-
-def _make(kernel: Kernel, found: list[Expr], op: str, *args: Expr, attrs=(), dtype=None) -> Expr:
-    variables = frozenset().union(*[a.variables for a in args])
-    cost = (0 if op == "const" else 4 if op == "div" else 1) + sum(a.cost for a in args)
-    x = Expr(op, args, dtype or args[0].dtype, attrs, len(kernel.exprs), cost, variables)
-    kernel.exprs.append(x)
-    found.append(x)
-    return x

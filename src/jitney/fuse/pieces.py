@@ -10,6 +10,7 @@ PARALLEL_NS = 40000.0  # less work than this stays on the calling thread (waking
 PIECE_NS = 20000.0
 MAX_PIECES = 64
 SHORT, LOCAL = 16, 2048
+FEW_ROWS = 32  # in a pipeline a piece should have more: its ends cost a row's cheapest stages
 SWEPT = 2048  # columns whose accumulators stay in the first cache
 
 
@@ -27,6 +28,8 @@ def cut_pieces(kernel, cost: float, lanes: int) -> tuple[tuple[int, ...], int, i
         return (), 1, 1
     if kernel.lane == "stage":
         rows = math.prod(lo.extent for lo in kernel.rows)
+        if kernel.pipelined:
+            wanted = min(wanted, max(1, rows // (2 if rows < FEW_ROWS else 4)))
         return (), rows, max(1, -(-rows // wanted))
     if kernel.tile is not None:
         return _cut_tiles(kernel, wanted)

@@ -19,6 +19,7 @@ from .kernel import Kernel, Store, live_expressions
 from .multiply_shares import multiply_shares
 from .number_slots import number_slots
 from .pair_rows import pair_rows
+from .pipeline_rows import pipeline_rows
 from .reuse_kernel import Recorder, describe, remember, reuse
 from .schedule import schedule_kernel
 from .sibling_reductions import store_beside
@@ -101,6 +102,7 @@ def _step_of(partition: Any, builder: KernelBuilder, stores, label: str) -> Kern
     used = contract_products(kernel, live_expressions(kernel))
     cost = schedule_kernel(kernel, used, partition.target, repeated=partition.is_nested)
     used = multiply_shares(kernel, bound_exponentials(kernel, used))
+    pipeline_rows(kernel, used)
     used = pair_rows(kernel, used)
     buffers = [partition.buffers[i] for i in builder.buffer_ids]
     return KernelStep(number_slots(kernel, used), used, buffers, _written_by(kernel, buffers), cost)

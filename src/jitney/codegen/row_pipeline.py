@@ -1,0 +1,222 @@
+"""Rows in a pipeline: one loop does the first stage of a row, the second of the row before it, and
+so on.
+
+In: an emitter of a kernel of two or three stages, `pipelined` (fuse/pipeline_rows.py). Out: the
+loop over a piece's rows, or over the vectors of a chunk of columns. What a stage leaves (results,
+saved values) is read one row later, by the next stage. So nothing waits at the end of a row for
+sums to be folded, and what one stage needs (memory, the units that multiply, the divider) is used
+while another does not need it.
+
+The first row's first stage runs alone, before the loop, and the last row's third one after it. In
+the loop's first turn the third stage has no row yet and writes something to the first row, which it
+does again in the next turn; in the last turn the first stage does the last row twice.
+"""
+
+from functools import partial
+
+from . import reduce
+from .accesses import operand
+from .elementwise import llvm_type
+from .instructions import Value
+
+
+class Pipeline:
+    """The stages of an emitter `k` side by side. `bind(digits)` makes a row the present one,
+    `following(digits)` gives the next one's digits; `around(starts, body)` is the loop in which
+    `body(index, mask, accumulators)` does an element, or a vector of them, of each stage."""
+
+    def __init__(self, k, bind, following, around):
+        self.k, self.e, self.stages = k, k.e, k.kernel.stages
+        self.bind, self.following, self.around = bind, following, around
+        self.base = dict(k.values)
+        k._first_readers = {
+            x.attrs[0]: self.stages[s]
+            for s in reversed(range(len(self.stages)))
+            for x in k.homes.get((s, 0), ()) if x.op == "load"
+        }  # fmt: skip
+        last = len(self.stages) - 1
+        self.waits = [  # (stage, number of its result, rows ago)
+            (s, number, ago)
+            for s in range(last)
+            for number in range(len(self.stages[s].reductions))
+            for ago in range(1, last - s + 1)
+        ]
+
+    def emit(self, count: str, first: list[Value]) -> None:
+        """So many rows from the first one on; not none."""
+        k, e = self.k, self.e
+        begun = self._alone(0, first, {})
+        second = self._advance(first, e.instruction(f"icmp sgt i64 {count}, 1"))
+        rows = [second] + [first] * (len(self.stages) - 1)
+        waiting = [begun.get((s, n)) or self._nothing(s, n) for s, n, _ in self.waits]
+        carried = [digit for row in rows for digit in row] + waiting
+        ended = k.loop("0", count, "1", carried, partial(self._turn, count), "rows")
+        if len(self.stages) > 2:
+            rows, waiting = self._unpack(ended)
+            self._alone(2, rows[2], self._results_for(2, waiting))
+            k._emit_home(("row", 3))
+            k.store_all(k.kernel.stores)
+            k.values = dict(self.base)
+
+    def _nothing(self, s, number) -> Value:
+        """The result of a row that there is not."""
+        type_ = llvm_type(self.stages[s].reductions[number].dtype)
+        along = self.k.lane == "stage"
+        value = self.e.constant(type_, 0, 1 if along else self.k.lanes)
+        return Value(value.names * (1 if along else self.e.copies), value.type, value.lanes)
+
+    def _unpack(self, carried):
+        """(digits of each stage's row, results that wait by their keys)."""
+        digits, stages = (len(carried) - len(self.waits)) // len(self.stages), len(self.stages)
+        rows = [carried[s * digits : (s + 1) * digits] for s in range(stages)]
+        return rows, dict(zip(self.waits, carried[stages * digits :], strict=True))
+
+    def _results_for(self, s, waiting) -> dict:
+        """The results that a stage's row has so far."""
+        return {(of, n): v for (of, n, ago), v in waiting.items() if ago == s - of}
+
+    def _advance(self, digits, more) -> list[Value]:
+        """The next row, if there is one."""
+        pick = lambda new, old: f"select i1 {more}, i64 {new.names[0]}, i64 {old.names[0]}"
+        found = zip(self.following(digits), digits, strict=True)
+        return [Value((self.e.instruction(pick(new, old)),), "i64", 1) for new, old in found]
+
+    def _enter(self, s, digits, results) -> None:
+        """Makes a stage's row the present one, with what is known of it before the stage."""
+        k = self.k
+        k.values, k.results = dict(self.base), dict(results)
+        self.bind(digits)
+        for level in range(s + 1):
+            k._emit_home(("row", level))
+
+    def _alone(self, s, digits, results) -> dict:
+        """A stage of one row, by itself; its results, too."""
+        k = self.k
+        self._enter(s, digits, results)
+        k._stage(s, self.stages[s])
+        if s == 0:
+            k.values = dict(self.base)
+        return k.results
+
+    def _turn(self, count, index, carried):
+        """All stages, each of its row."""
+        k, e, last = self.k, self.e, len(self.stages) - 1
+        rows, waiting = self._unpack(carried)
+        known = []
+        for s in range(last + 1):
+            self._enter(s, rows[s], self._results_for(s, waiting))
+            self._widen(s)
+            known.append((k.values, k.results))
+        loops = partial(self.around, body=partial(self._elements, rows, known))
+        k._fold(list(enumerate(self.stages)), loops)
+        new = k.results
+        self._enter(last, rows[last], before := known[last][1])
+        k.results = {**before, **{key: v for key, v in new.items() if key[0] == last}}
+        k._emit_home(("row", last + 1))
+        k.store_all(k.kernel.stores)
+        soon = e.instruction(f"add i64 {index}, 2")
+        more = e.instruction(f"icmp slt i64 {soon}, {count}")
+        shifted = [self._advance(rows[0], more), *rows[:-1]]
+        waiting = [waiting[s, n, ago - 1] if ago > 1 else new[s, n] for s, n, ago in self.waits]
+        return [digit for row in shifted for digit in row] + waiting
+
+    def _widen(self, s) -> None:
+        """Numbers of a row that its elements are computed with, in all lanes: once a row."""
+        k = self.k
+        for x in k.homes.get((s, 0), ()):
+            for a in x.args:
+                value = k.values.get(a.id)
+                if value is not None and value.type in ("float", "double"):
+                    k.values[a.id] = k._as_lanes(value)
+
+    def _elements(self, rows, known, at, accumulators):
+        """One turn of the loop: `at(stage)` gives the loop variable of a stage its value. What is
+        read comes first: saved values are read before the next row's take their places, and a
+        processor that takes a load for a later one of what it stores would make it wait."""
+        k, result, left = self.k, [], []
+        for s in reversed(range(len(self.stages))):
+            k.values, k.results = dict(known[s][0]), known[s][1]
+            self.bind(rows[s])
+            at(self.stages[s])
+            k._stage_of_fold = self.stages[s]
+            k._emit_home((s, 0))
+            left.insert(0, k.values)
+        for s, stage in enumerate(self.stages):
+            k.values = left[s]
+            self.bind(rows[s])
+            at(stage)
+            width = sum(map(reduce.width, stage.reductions))
+            result += k.accumulated(stage, accumulators[:width])
+            accumulators = accumulators[width:]
+        for s, stage in enumerate(self.stages):
+            k.values = left[s]
+            self.bind(rows[s])
+            at(stage)
+            k.leave(stage)
+        return result
+
+
+def emit_rows(k, counters) -> None:
+    """The rows of a piece whose vectors run along them."""
+    e, loop = k.e, k.kernel.stages[0].loops[0]
+    plain = [Value(("%lo",), "i64", 1)]
+
+    def following(digits):
+        if counters.counted:
+            return counters.following(digits)
+        return [Value((e.instruction(f"add i64 {digits[0].names[0]}, 1"),), "i64", 1)]
+
+    def around(starts, body):
+        def vectors(accumulators):
+            index, mask = k.scalars[loop.variable], k.mask
+
+            def at(stage):
+                k.vector_variable = stage.loops[0].variable
+                k.scalars[k.vector_variable], k.mask = index, mask
+
+            return body(at, accumulators)
+
+        extent = operand(k.slotted.extents[loop.variable])
+        return k._vector_loop(loop.variable, "0", extent, starts, vectors)
+
+    pipeline = Pipeline(k, lambda digits: counters.bind("", digits), following, around)
+    pipeline.emit(e.instruction("sub i64 %hi, %lo"), counters.first("%lo") or plain)
+
+
+def emit_columns(k, variable, low, high) -> None:
+    """The vectors of a chunk of columns, which go down them together; what is left of the chunk is
+    done under a mask, stage by stage."""
+    e = k.e
+    copies = e.copies = k._copies()
+    span = k.lanes * copies
+    length = e.instruction(f"sub i64 {high}, {low}")
+    count = e.instruction(f"sdiv i64 {length}, {span}")
+    e.declare("declare i64 @llvm.smin.i64(i64, i64)")
+    some = e.instruction(f"call i64 @llvm.smin.i64(i64 {count}, i64 1)")
+
+    def bind(digits):
+        k.bind_vector(variable, digits[0].names[0], None)
+
+    def following(digits):
+        return [Value((e.instruction(f"add i64 {digits[0].names[0]}, {span}"),), "i64", 1)]
+
+    def around(starts, body):
+        def row(index, accumulators):
+            def at(stage):
+                k.scalars[stage.loops[0].variable] = index
+                k._down = stage.loops[0].variable
+
+            found = body(at, accumulators)
+            k._down = None
+            return found
+
+        extent = operand(k.slotted.extents[k.kernel.stages[0].loops[0].variable])
+        return k.loop("0", extent, "1", starts, row, "stages")
+
+    def whole(_, __):
+        Pipeline(k, bind, following, around).emit(count, [Value((low,), "i64", 1)])
+        return []
+
+    k.loop("0", some, "1", [], whole, "whole")
+    k.results = {}
+    k._tail(variable, k._advance(low, high, span), high, [], lambda carried: k._row() or [], False)

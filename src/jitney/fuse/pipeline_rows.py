@@ -1,0 +1,83 @@
+"""Kernels whose rows go through their stages in a pipeline (codegen/row_pipeline.py).
+
+In: a scheduled kernel and its live expressions. Out: `pipelined` is set where that pays: one loop
+does a stage of each of two or three rows, so that no stage waits for the results of the one before,
+and memory, additions, products and quotients go on beside one another.
+Keeps: every value, but for the order of sums.
+"""
+
+import math
+
+from ..ir.types import nbytes_of
+from .kernel import Expr, Kernel, Stream
+
+STAGES = (2, 3)
+LEAST_ELEMENTS = 100  # of a row: shorter ones are turned
+LEAST_COLUMNS = 256
+COPIES = 2  # vectors of columns side by side: the accumulators of all stages stay in registers
+LIGHT_BYTES, HEAVY_BYTES = 32 << 10, 256 << 10  # of all rows in the pipeline: the first cache, or
+HEAVY = 10  # the second where an operation of this cost has the time to wait for it
+MEMORY_BYTES = 32 << 20
+
+
+def pipeline_rows(kernel: Kernel, used: list[Expr]) -> None:
+    """See the module's text."""
+    kernel.pipelined = _is_possible(kernel, used) and _is_worth(kernel, used)
+    if kernel.pipelined:
+        kernel.copies = min(kernel.copies, COPIES)
+
+
+def _is_possible(kernel: Kernel, used: list[Expr]) -> bool:
+    stages = kernel.stages
+    if kernel.lane == "none" or kernel.small or kernel.turned or len(stages) not in STAGES:
+        return False
+    if kernel.tile is not None or kernel.borders or kernel.near or kernel.sweep or kernel.jumps:
+        return False
+    if kernel.stream == Stream.PARTS or any(mode == "inout" for _, mode in kernel.buffers):
+        return False
+    if not all(_is_plain(stage) for stage in stages) or not kernel.rows:
+        return False
+    return len({stage.loops[0].extent for stage in stages}) == 1 and _hands_on(kernel, used)
+
+
+def _is_plain(stage) -> bool:
+    if stage.carried or stage.test is not None or len(stage.loops) != 1:
+        return False
+    return stage.loops[0].chunk_row is None
+
+
+def _hands_on(kernel: Kernel, used: list[Expr]) -> bool:
+    """Whether what a stage saves is read by the next one only: there is one row of it."""
+    saved_by = {n: s for s, stage in enumerate(kernel.stages) for n, _, _ in stage.saves}
+    stage_of = {stage.loops[0].variable: s for s, stage in enumerate(kernel.stages)}
+    for x in used:
+        if x.op == "saved":
+            reads = [stage_of[v] for v in x.variables if v in stage_of]
+            if reads != [saved_by[x.attrs[0]] + 1]:
+                return False
+    return True
+
+
+def bytes_in_pipeline(kernel: Kernel, used: list[Expr]) -> int:
+    """Of all rows that the stages read, save and store at a time."""
+    elements = 0
+    for stage in kernel.stages:
+        variable = stage.loops[0].variable
+        read = {x.attrs[0] for x in used if x.op == "load" and variable in x.variables}
+        elements += sum(nbytes_of(kernel.buffers[n][0]) for n in read)
+        elements += sum(nbytes_of(x.dtype) for _, _, x in stage.saves)
+        elements += sum(nbytes_of(kernel.buffers[store.buffer][0]) for store in stage.stores)
+    return elements * kernel.stages[0].loops[0].extent
+
+
+def _is_worth(kernel: Kernel, used: list[Expr]) -> bool:
+    if kernel.stages[0].loops[0].extent < LEAST_ELEMENTS:
+        return False
+    if kernel.lane == "row":
+        return kernel.rows[-1].extent >= LEAST_COLUMNS
+    rows = math.prod(loop.extent for loop in kernel.rows)
+    nbytes = bytes_in_pipeline(kernel, used)
+    if nbytes * rows >= MEMORY_BYTES and not kernel.stream:
+        return False
+    is_heavy = any(x.cost - sum(a.cost for a in x.args) >= HEAVY for x in used)
+    return nbytes <= (HEAVY_BYTES if is_heavy and not kernel.stream else LIGHT_BYTES)

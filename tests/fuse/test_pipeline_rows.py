@@ -1,0 +1,151 @@
+"""Kernels whose stages do a row each, in one loop: one answer, whatever the rows and pieces."""
+
+import numpy as np
+import pytest
+
+import jitney
+import jitney.nn
+import jitney.numpy as jnp
+from jitney.testing.stages import check_all_stages
+
+
+def layer_norm(x, axis=-1):
+    centred = x - x.mean(axis, keepdims=True)
+    return centred / jnp.sqrt((centred * centred).mean(axis, keepdims=True) + 1e-5)
+
+
+def above_the_mean(x, axis=-1):
+    """The place of the largest, its distance from the mean, how many are above it: three results
+    of two stages, one of them stored by elements."""
+    distance = x - x.mean(axis, keepdims=True)
+    return jnp.argmax(distance, axis), distance.max(axis), (distance > 0).sum(axis)
+
+
+def cross_entropy(x, axis=-1):
+    return -(jitney.nn.log_softmax(x, axis) * (x + 1)).sum(axis)
+
+
+PROGRAMS = {
+    "softmax": jitney.nn.softmax,
+    "log softmax": jitney.nn.log_softmax,
+    "log-sum-exp": jitney.nn.logsumexp,
+    "layer norm": layer_norm,
+    "variance": jnp.var,
+    "standardized": jitney.nn.standardize,
+    "above the mean": above_the_mean,
+    "cross entropy": cross_entropy,
+}
+ROWS = [(1, 3000), (2, 1100), (3, 1025), (33, 257), (70, 300), (130, 1030)]
+ROWS += [(3, 5, 300), (5, 700, 101)]
+COLUMNS = [(2000, 256), (300, 300), (101, 1057), (3, 256, 300), (2, 257, 290)]
+
+
+def values(shape, dtype=np.float32):
+    return np.random.default_rng(len(shape) + shape[-1]).normal(1, 2, shape).astype(dtype)
+
+
+def is_pipelined(fun, x) -> bool:
+    return " pipelined" in jitney.jit(fun).lower(x).compile().as_text()
+
+
+@pytest.mark.parametrize("shape", ROWS)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_rows(name, shape):
+    check_all_stages(lambda x: PROGRAMS[name](x, axis=-1), values(shape), rtol=2e-4, atol=2e-4)
+
+
+@pytest.mark.parametrize("shape", COLUMNS)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_columns(name, shape):
+    axis = len(shape) - 2
+    check_all_stages(lambda x: PROGRAMS[name](x, axis=axis), values(shape), rtol=2e-4, atol=2e-4)
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "int32"])
+@pytest.mark.parametrize("shape", [(70, 300), (300, 301)])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_other_types(dtype, shape, axis):
+    x = jnp.asarray(values(shape)).astype(dtype)
+    check_all_stages(lambda x: jitney.nn.softmax(x, axis), x, rtol=2e-2, atol=2e-2)
+    check_all_stages(lambda x: x.std(axis), x, rtol=2e-2, atol=2e-2)
+
+
+def test_double_precision():
+    with jitney.enable_x64(True):
+        x = values((70, 333), np.float64)
+        for axis in (0, 1):
+            want = np.exp(x - x.max(axis, keepdims=True))
+            want /= want.sum(axis, keepdims=True)
+            np.testing.assert_allclose(jitney.nn.softmax(x, axis), want, rtol=1e-14)
+
+
+def test_each_row_is_that_of_a_smaller_program():
+    """Rows with NaN, infinities and equal values; a row beside them does not notice."""
+    x = values((64, 300))
+    x[3, 7], x[10], x[11], x[40, :5], x[63] = np.nan, 2.0, -np.inf, np.inf, 0
+    x[20, 0], x[20, 299], x[30, 4] = np.inf, np.nan, -np.inf
+    for name, fun in PROGRAMS.items():
+        assert is_pipelined(lambda x, fun=fun: fun(x, axis=-1), x)
+        whole = jitney.tree.leaves(jitney.jit(lambda x, fun=fun: fun(x, axis=-1))(x))
+        parts = [
+            jitney.tree.leaves(jitney.jit(lambda x, fun=fun: fun(x, axis=-1))(x[i : i + 1]))
+            for i in range(64)
+        ]
+        for k, got in enumerate(whole):
+            want = np.concatenate([p[k] for p in parts])
+            np.testing.assert_allclose(got, want, rtol=2e-5, atol=2e-5, err_msg=name)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("greatest", [np.inf, -np.inf, np.nan, 3e38, 89.0, -3e38])
+def test_log_sum_exp_of_extremes(axis, greatest):
+    """The exponentials are not guarded against what only infinite maxima allow."""
+    x = values((300, 300)) * 20
+    x[::7, ::7] = greatest
+    x[5], x[:, 5], x[9, 9], x[8, 8] = -np.inf, -np.inf, 1e30, np.nan
+    with np.errstate(all="ignore"):
+        m = x.max(axis, keepdims=True).astype(np.float64)
+        m = np.where(np.isfinite(m), m, 0)
+        want = np.log(np.exp(x - m).sum(axis, keepdims=True)) + m
+    np.testing.assert_allclose(jitney.jit(jitney.nn.logsumexp, static_argnums=1)(x, axis),
+                               want.squeeze(axis), rtol=2e-6)  # fmt: skip
+
+
+def test_what_another_stage_stores_is_right():
+    """Results of the middle stage, and of the last, whole rows each."""
+
+    def both(x):
+        distance = x - x.max(-1, keepdims=True)
+        power = jnp.exp(distance)
+        return power, power / power.sum(-1, keepdims=True), power.sum(-1)
+
+    check_all_stages(both, values((70, 400)), rtol=2e-5, atol=2e-6)
+
+
+def test_which_kernels_are_pipelined():
+    for rows in (2, 33, 500):
+        assert is_pipelined(jitney.nn.softmax, values((rows, 2000)))
+        assert is_pipelined(lambda x: jitney.nn.softmax(x, 0), values((2000, 256 + rows)))
+    assert not is_pipelined(jitney.nn.softmax, values((500, 50)))  # lanes are rows
+    assert not is_pipelined(lambda x: x.sum(-1), values((64, 1000)))  # one stage
+    assert not is_pipelined(layer_norm, values((64, 5000)))  # three rows leave the first cache
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_results_do_not_depend_on_threads(axis):
+    x = values((1026, 300))
+    results = []
+    for threads in (1, 2, 3):
+        jitney._native.set_num_threads(threads)
+        results.append(np.asarray(jitney.jit(lambda x: jitney.nn.softmax(x, axis))(x)))
+    jitney._native.set_num_threads(0)
+    np.testing.assert_array_equal(results[0], results[1])
+    np.testing.assert_array_equal(results[0], results[2])
+
+
+def test_any_number_of_rows_takes_the_same_code():
+    texts = [
+        jitney.jit(layer_norm).lower(values((rows, n))).compile().as_text().partition("sizes")[0]
+        for rows, n in ((7, 1000), (64, 1100), (65, 900), (131, 2000))
+    ]
+    assert len(set(texts)) == 1
