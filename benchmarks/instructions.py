@@ -16,11 +16,12 @@ LABEL = re.compile(r"^(\.L\w+):")
 JUMP = re.compile(r"^\tj(?!mp)[a-z]+\t(\.L\w+)$")
 STEP = re.compile(r"^\taddq\t\$(-?\d+), %r\w+$")
 BY_ROWS = re.compile(r"^\tincq\t%r\w+$")
+BASE = re.compile(r"\((%\w+|)")
 REGISTER = re.compile(r"%([xyz])mm\d+")
 LANES = {"x": 4, "y": 8, "z": 16}
 MOVES = ("mov", "broadcast", "pbroadcast", "insert", "extract")
 MULTIPLY = re.compile(r"fn?m|mul[ps][sdh]")  # of floats; those of integers begin with pmul
-LOOK_UP = re.compile(r"perm[it]2|permp[sd]|cmp\w*p[sd]")  # and comparisons of floats
+LOOK_UP = re.compile(r"perm[it]2|cmp\w*p[sd]")  # in two registers; comparisons of floats
 DIVIDE = re.compile(r"div|sqrt")
 
 
@@ -71,7 +72,7 @@ def of_loop(body: list[str]) -> Work | None:
 def elements(body: list[str]) -> int:
     """How many elements an iteration does: its step, or the lanes it moves where it takes rows."""
     steps = [int(m[1]) for line in body[-4:] if (m := STEP.match(line))]
-    if any(map(BY_ROWS.match, body[-4:])):
+    if any(map(BY_ROWS.match, body[-8:])):
         if any("kunpck" in line for line in body):  # the columns left over
             return 0
         stored, loaded = moved(body, stores=True), moved(body, stores=False)
@@ -80,13 +81,16 @@ def elements(body: list[str]) -> int:
 
 
 def moved(body: list[str], stores: bool) -> int:
-    """32-bit lanes that an iteration writes to memory or, of whole vectors, reads from it."""
-    count = 0
+    """32-bit lanes that an iteration writes to memory or, of whole vectors, reads from it: to the
+    array that most go to, for stages side by side write one each."""
+    count: dict[str, int] = {}
     for line in body:
         operands = line.strip().partition("\t")[2]
         if name_of(line).startswith("mov") and "(" in operands and REGISTER.search(operands):
-            count += (operands.endswith(")") == stores) * LANES[REGISTER.search(operands)[1]]
-    return count
+            array = BASE.search(operands)[1]
+            lanes = (operands.endswith(")") == stores) * LANES[REGISTER.search(operands)[1]]
+            count[array] = count.get(array, 0) + lanes
+    return max(count.values(), default=0)
 
 
 def name_of(line: str) -> str:
