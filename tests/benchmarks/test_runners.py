@@ -99,9 +99,9 @@ def test_arithmetic_of_columns_is_counted_by_what_a_row_moves():
 
 
 def test_look_ups_and_comparisons_of_floats_are_counted_apart():
-    looked_up = "\tvpermt2ps\t%zmm1, %zmm2, %zmm3\n\tvpermps\t%zmm1, %zmm2, %zmm3\n"
+    looked_up = "\tvpermt2ps\t%zmm1, %zmm2, %zmm3\n\tvpermi2pd\t%zmm1, %zmm2, %zmm3\n"
     compared = "\tvcmpunordps\t%zmm1, %zmm2, %k1\n"
-    others = "\tvpcmpgtq\t%zmm1, %zmm2, %k1\n\tvpermilps\t$1, %zmm1, %zmm2\n"
+    others = "\tvpcmpgtq\t%zmm1, %zmm2, %k1\n\tvpermps\t%zmm1, %zmm2, %zmm3\n"
     body = f"{looked_up}{compared}{others}\taddq\t$16, %rax\n\tcmpq\t%rsi, %rax\n\tjl\t.LBB0_1\n"
     assert instructions.work("# kernel\n.LBB0_1:\n" + body) == [instructions.Work(5, 0, 0, 3)]
 
