@@ -9,6 +9,7 @@
 
 template <class A>
 struct Sum {
+  static constexpr bool kIsSum = true;
   static constexpr bool kNarrow = true;
   static constexpr bool kRegroups = true;
   static constexpr A identity() { return static_cast<A>(std::is_floating_point<A>::value ? -0.0 : 0); }
@@ -17,6 +18,7 @@ struct Sum {
 };
 template <class A>
 struct Product {
+  static constexpr bool kIsSum = false;
   static constexpr bool kNarrow = false;
   static constexpr bool kRegroups = !std::is_floating_point<A>::value;  // a part's product may overflow by itself
   static constexpr A identity() { return 1; }
@@ -25,6 +27,7 @@ struct Product {
 };
 template <class A>
 struct Maximum {  // of integers; floats come as keys
+  static constexpr bool kIsSum = false;
   static constexpr bool kNarrow = false;
   static constexpr bool kRegroups = true;
   static constexpr A identity() { return std::is_signed<A>::value ? static_cast<A>(A{1} << (8 * sizeof(A) - 1)) : A{0}; }
@@ -33,6 +36,7 @@ struct Maximum {  // of integers; floats come as keys
 };
 template <class A>
 struct Minimum {
+  static constexpr bool kIsSum = false;
   static constexpr bool kNarrow = false;
   static constexpr bool kRegroups = true;
   static constexpr A identity() { return static_cast<A>(~Maximum<A>::identity()); }

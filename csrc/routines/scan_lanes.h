@@ -37,11 +37,11 @@ struct Behind {
 // Lane i of the result: the operation on the last `lanes` elements of its column up to it, those of the vector before
 // included, in log2(lanes / columns) steps. So what was written for the vector before is combined with it lane by lane,
 // and nothing is broadcast (Zen 4, rows of 2048 f32 in the first cache: 36 GB/s read and written with a scan of each
-// vector by itself, 60 so).
+// vector by itself, 60 so). Every other sum is one of products by `one`: shuffles take time of the units that add.
 template <class A, class Op, bool kReverse, int kColumns>
-static JITNEY_INLINE inline V<A> window_of(V<A> v, Behind<A>& behind) {
+static JITNEY_INLINE inline V<A> window_of(V<A> v, V<A> one, Behind<A>& behind) {
   auto step = [&](int i, V<A> shifted) JITNEY_INLINE {
-    const V<A> sum = Op::apply(shifted, v);
+    const V<A> sum = Op::kIsSum && i % 2 == 0 ? add_product<A>(shifted, one, v) : Op::apply(shifted, v);
     behind.v[i] = v;
     v = sum;
   };
@@ -63,13 +63,14 @@ static void scan_whole(const typename Code::Stored* in, typename Code::Stored* o
   const V<A> id = splat_exact<A>(Op::identity());
   V<A> last = repeat_columns<A, kColumns>(before), even = id, odd = id;
   Behind<A> behind = {{id, id, id, id}};
+  const V<A> one = hidden_one<A>();
   far = far && is_aligned(out);
   auto step = [&](int64_t k, V<A>& sum) JITNEY_INLINE {
     const int64_t i = kReverse ? n - kLanes - k : k;
     const V<A> v = Code::in(load<E>(in + i));
     if (kPart != kScanOnly) sum = Op::apply(sum, v);
     if (kPart == kTotalOnly) return;
-    last = Op::apply(last, window_of<A, Op, kReverse, kColumns>(v, behind));
+    last = Op::apply(last, window_of<A, Op, kReverse, kColumns>(v, one, behind));
     store_far<E>(out + i, Code::out(last), far);
   };
   int64_t k = 0;

@@ -48,6 +48,27 @@ static inline V<T> splat_exact(T x) {
   return v;
 }
 
+// Ones that the compiler does not know to be ones: a product with them stays one.
+template <class T>
+static JITNEY_INLINE inline V<T> hidden_one() {
+  V<T> one = splat<T>(1);
+#if defined(__x86_64__)
+  if constexpr (kVectorBytes == 64) asm("" : "+v"(one));
+#endif
+  return one;
+}
+// a * one + b where multiply-adds are sure to be there, else a + b: the same, in other units.
+template <class T>
+static JITNEY_INLINE inline V<T> add_product(V<T> a, V<T> one, V<T> b) {
+#if defined(__x86_64__)
+  if constexpr (kVectorBytes == 64 && std::is_same<T, float>::value) return (V<T>)_mm512_fmadd_ps((__m512)a, (__m512)one, (__m512)b);
+  if constexpr (kVectorBytes == 64 && std::is_same<T, double>::value)
+    return (V<T>)_mm512_fmadd_pd((__m512d)a, (__m512d)one, (__m512d)b);
+#endif
+  (void)one;
+  return a + b;
+}
+
 template <int... kIndex>
 struct Indices {};
 template <int kCount, int... kIndex>
