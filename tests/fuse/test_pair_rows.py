@@ -81,9 +81,10 @@ def is_paired(fun, x) -> bool:
 
 
 def test_which_kernels_take_two_rows():
-    for rows in (33, 64, 65):
-        assert is_paired(jitney.nn.softmax, values((rows, 200)))
-    assert not is_paired(jitney.nn.softmax, values((64, 1000)))  # such rows wait little
+    for rows in (2, 3, 64, 65):
+        assert is_paired(PROGRAMS["log-sum-exp"], values((rows, 2000)))
+    assert not is_paired(PROGRAMS["log-sum-exp"], values((64, 4000)))  # such rows wait little
+    assert not is_paired(jitney.nn.softmax, values((64, 200)))  # three rows are in work already
     assert not is_paired(lambda x: x.sum(-1), values((64, 100)))  # one stage
 
 

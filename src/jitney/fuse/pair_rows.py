@@ -14,15 +14,13 @@ from dataclasses import replace
 
 from .affine import Affine, coefficient_of, scale, variable
 from .kernel import Expr, Kernel, Loop, Reduction, Store, Stream
-from .pipeline_rows import bytes_in_pipeline
 
 MOST_ELEMENTS = 2048  # of a row: longer ones wait little, and two of them should stay near
-PAIRED_BYTES = 16 << 10  # of the rows that are in a pipeline together: half of the first cache
 
 
 def pair_rows(kernel: Kernel, used: list[Expr]) -> list[Expr]:
     """Changes the kernel if that pays; returns its live expressions, operands first."""
-    if not _is_worth(kernel, used):
+    if not _is_worth(kernel):
         return used
     row = kernel.rows[-1]
     found = _first_of_two(kernel, row)
@@ -48,7 +46,7 @@ def _first_of_two(kernel: Kernel, row: Loop) -> list[Expr]:
     return [index, limit, chosen]
 
 
-def _is_worth(kernel: Kernel, used: list[Expr]) -> bool:
+def _is_worth(kernel: Kernel) -> bool:
     if kernel.lane != "stage" or kernel.small or len(kernel.stages) < 2 or not kernel.rows:
         return False
     row = kernel.rows[-1]
@@ -61,8 +59,10 @@ def _is_worth(kernel: Kernel, used: list[Expr]) -> bool:
     plain = plain and kernel.stream != Stream.PARTS  # two rows begin at different places in lines
     in_place = any(mode == "inout" for _, mode in kernel.buffers)
     lengths = [math.prod(loop.extent for loop in stage.loops) for stage in kernel.stages]
-    near = not kernel.pipelined or 2 * bytes_in_pipeline(kernel, used) <= PAIRED_BYTES
-    return plain and not in_place and max(lengths) <= MOST_ELEMENTS and near
+    leaves_rows = any(stage.saves or stage.stores for stage in kernel.stages)
+    if kernel.pipelined and leaves_rows:  # whose rows wait little, and are many already
+        return False
+    return plain and not in_place and max(lengths) <= MOST_ELEMENTS
 
 
 class _Pairs:

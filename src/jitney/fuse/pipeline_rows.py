@@ -15,8 +15,9 @@ STAGES = (2, 3)
 LEAST_ELEMENTS = 100  # of a row: shorter ones are turned
 LEAST_COLUMNS = 256
 COPIES = 2  # vectors of columns side by side: the accumulators of all stages stay in registers
-LIGHT_BYTES, HEAVY_BYTES = 32 << 10, 256 << 10  # of all rows in the pipeline: the first cache, or
-HEAVY = 10  # the second where an operation of this cost has the time to wait for it
+# Of all rows in the pipeline: those of the first cache; of the second, where an operation so costly
+# leaves the time to wait for it; and what comes from memory, where rows are read sooner alone.
+NEAR_BYTES, FAR_BYTES, HEAVY = 32 << 10, 256 << 10, 10
 MEMORY_BYTES = 32 << 20
 
 
@@ -77,7 +78,7 @@ def _is_worth(kernel: Kernel, used: list[Expr]) -> bool:
         return kernel.rows[-1].extent >= LEAST_COLUMNS
     rows = math.prod(loop.extent for loop in kernel.rows)
     nbytes = bytes_in_pipeline(kernel, used)
-    if nbytes * rows >= MEMORY_BYTES and not kernel.stream:
-        return False
     is_heavy = any(x.cost - sum(a.cost for a in x.args) >= HEAVY for x in used)
-    return nbytes <= (HEAVY_BYTES if is_heavy and not kernel.stream else LIGHT_BYTES)
+    if kernel.stream:
+        return is_heavy and nbytes <= NEAR_BYTES
+    return nbytes * rows < MEMORY_BYTES and nbytes <= (FAR_BYTES if is_heavy else NEAR_BYTES)
