@@ -23,7 +23,7 @@ from .instructions import Value
 class Pipeline:
     """The stages of an emitter `k` side by side. `bind(digits)` makes a row the present one,
     `following(digits)` gives the next one's digits; `around(starts, body)` is the loop in which
-    `body(index, mask, accumulators)` does an element, or a vector of them, of each stage."""
+    `body(at, accumulators)` does a vector of each stage, whose loop `at(stage)` binds."""
 
     def __init__(self, k, bind, following, around):
         self.k, self.e, self.stages = k, k.e, k.kernel.stages
@@ -130,29 +130,29 @@ class Pipeline:
                     k.values[a.id] = k._as_lanes(value)
 
     def _elements(self, rows, known, at, accumulators):
-        """One turn of the loop: `at(stage)` gives the loop variable of a stage its value. What is
-        read comes first: saved values are read before the next row's take their places, and a
-        processor that takes a load for a later one of what it stores would make it wait."""
-        k, result, left = self.k, [], []
-        for s in reversed(range(len(self.stages))):
-            k.values, k.results = dict(known[s][0]), known[s][1]
-            self.bind(rows[s])
-            at(self.stages[s])
-            k._stage_of_fold = self.stages[s]
-            k._emit_home((s, 0))
-            left.insert(0, k.values)
-        for s, stage in enumerate(self.stages):
-            k.values = left[s]
+        """One turn of the loop. What is read comes first: saved values are read before the next
+        row's take their places, and a processor that takes a load for a later one of what it stores
+        would make it wait."""
+        k, result, stages = self.k, [], list(enumerate(self.stages))
+        values = [dict(of_row) for of_row, _ in known]
+
+        def turn_to(s, stage):
+            k.values, k.results, k._stage_of_fold = values[s], known[s][1], stage
             self.bind(rows[s])
             at(stage)
+
+        for s, stage in reversed(stages):
+            turn_to(s, stage)
+            k._emit_home((s, 0))
+        for s, stage in stages:
+            turn_to(s, stage)
             width = sum(map(reduce.width, stage.reductions))
             result += k.accumulated(stage, accumulators[:width])
             accumulators = accumulators[width:]
-        for s, stage in enumerate(self.stages):
-            k.values = left[s]
-            self.bind(rows[s])
-            at(stage)
+        for s, stage in stages:
+            turn_to(s, stage)
             k.leave(stage)
+        k.results = {}  # for what this turn finds
         return result
 
 
