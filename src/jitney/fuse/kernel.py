@@ -69,7 +69,7 @@ class Loop:
 class Reduction:
     """kind: sum prod max min and or xor argmax argmin (`index`: the position these count, `narrow`:
     which needs no more than 30 bits). With `factor` the sum is one of products, rounded once each
-    with the sum before them."""
+    with the sum before them. `unwatched`: a maximum that may be anything if it has met NaN."""
 
     kind: str
     expr: Expr
@@ -77,6 +77,7 @@ class Reduction:
     index: Affine | None = None
     narrow: bool = False
     factor: Expr | None = None
+    unwatched: bool = False
 
 
 @dataclass

@@ -23,6 +23,7 @@ from .pipeline_rows import pipeline_rows
 from .reuse_kernel import Recorder, describe, remember, reuse
 from .schedule import schedule_kernel
 from .sibling_reductions import store_beside
+from .watch_less import watch_less
 from .write_out import has_short_columns, is_short_enough, short_last_axes
 
 
@@ -102,6 +103,7 @@ def _step_of(partition: Any, builder: KernelBuilder, stores, label: str) -> Kern
     used = contract_products(kernel, live_expressions(kernel))
     cost = schedule_kernel(kernel, used, partition.target, repeated=partition.is_nested)
     used = multiply_shares(kernel, bound_exponentials(kernel, used))
+    watch_less(kernel, used)
     pipeline_rows(kernel, used)
     used = pair_rows(kernel, used)
     buffers = [partition.buffers[i] for i in builder.buffer_ids]
