@@ -70,6 +70,8 @@ PROGRAMS = {
     "columns": lambda x: (x.sum(0), x.mean(0)),
     "softmax": lambda x: nn.softmax(x, axis=-1),
     "softmax0": lambda x: nn.softmax(x, axis=0),
+    "logsumexp": lambda x: (nn.logsumexp(x, -1), nn.logsumexp(x, 0)),
+    "standardize": lambda x: (nn.standardize(x, -1), nn.standardize(x, 0)),
     "transpose": lambda x: x.T + 1,
     "reverse": lambda x: x[::-1] * 2,
     "slice": lambda x: x[..., 1::2] - 1,
@@ -94,7 +96,7 @@ PROGRAMS = {
     "broadcast": lambda x: x[:, None] * x[None],
     "histogram": lambda x: jnp.bincount(jnp.abs(x).astype(jnp.int32).ravel(), length=11),
 }
-SHAPES = [(3, 1), (1, 5), (4, 16), (7, 33), (33, 17), (5, 129)]
+SHAPES = [(3, 1), (1, 5), (4, 16), (7, 33), (33, 17), (5, 129), (40, 129), (101, 257)]
 
 
 def main(names):
