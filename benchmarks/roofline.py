@@ -84,7 +84,7 @@ def counted(name: str, fun: Callable, *arguments) -> Task:
     kernels = explained.as_text("kernels")
     rows = 2 if " pairs" in kernels else 1
     loops = instructions.work(explained.as_text("asm"), rows)
-    if " pipelined" in kernels:  # one loop does all stages, the others those of the ends
+    if " pipelined" in kernels and loops:  # one does all stages, the others those of the ends
         loops = [max(loops)]
     for work in loops:
         made.loops.append(instructions.Work(*(arguments[0].size * number for number in work)))

@@ -61,7 +61,8 @@ static JITNEY_INLINE inline V<T> hidden_one() {
 template <class T>
 static JITNEY_INLINE inline V<T> add_product(V<T> a, V<T> one, V<T> b) {
 #if defined(__x86_64__)
-  if constexpr (kVectorBytes == 64 && std::is_same<T, float>::value) return (V<T>)_mm512_fmadd_ps((__m512)a, (__m512)one, (__m512)b);
+  if constexpr (kVectorBytes == 64 && std::is_same<T, float>::value)
+    return (V<T>)_mm512_fmadd_ps((__m512)a, (__m512)one, (__m512)b);
   if constexpr (kVectorBytes == 64 && std::is_same<T, double>::value)
     return (V<T>)_mm512_fmadd_pd((__m512d)a, (__m512d)one, (__m512d)b);
 #endif

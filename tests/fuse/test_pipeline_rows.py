@@ -111,6 +111,25 @@ def test_log_sum_exp_of_extremes(axis, greatest):
                                want.squeeze(axis), rtol=2e-6)  # fmt: skip
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+def test_weighted_sums_of_infinite_exponentials(axis):
+    """Products of what the greatest leaves: an infinity of either sign, or NaN."""
+
+    def weighted(np, x, w):
+        m = x.max(axis, keepdims=True)
+        m = np.where(np.abs(m) < np.inf, m, 0)
+        return (np.exp(x - m) * w).sum(axis)
+
+    x, w = values((300, 300)), values((300, 300))
+    for k, weight in enumerate((-1.0, 0.0, 2.0)):
+        x[k, k], w[k, k] = np.inf, weight
+    with np.errstate(all="ignore"):
+        want = weighted(np, x, w)
+    assert want[0] == -np.inf and np.isnan(want[1]) and want[2] == np.inf
+    got = jitney.jit(lambda x, w: weighted(jnp, x, w))(x, w)
+    np.testing.assert_allclose(got, want, rtol=2e-4, atol=2e-3)
+
+
 def test_what_another_stage_stores_is_right():
     """Results of the middle stage, and of the last, whole rows each."""
 

@@ -28,8 +28,6 @@ from .vector_loops import VectorLoops
 
 _COSTLY = 10  # own cost of an operation of which one vector's values may not fit in the registers
 
-_APART = 528  # elements: what lies whole pages apart is taken for the same by waiting loads
-
 
 def emit_kernel(slotted, used, target: CpuTarget, name="k") -> str:
     """The module's text."""
@@ -126,7 +124,7 @@ class KernelEmitter(Accesses, VectorLoops):
         del count
         extent = self._saved_extent(number)
         per = self.lanes * self._copies() if self.lane == "row" else 1
-        pad = self.lanes * 4 + _APART * number
+        pad = self.lanes * 4
         e.emit_raw(f"  %svn{number} = mul i64 {extent}, {per}")
         e.emit_raw(f"  %svm{number} = add i64 %svn{number}, {pad}")
         e.emit_raw(f"  %sv{number} = alloca {memory.memory_type(code)}, i64 %svm{number}, align 64")

@@ -5,7 +5,7 @@ is `exp_nonpositive`: one of fifteen instructions less, 8.3 cycles instead of 9.
 An argument is known not to be above 0 by its signs (-x*x, -|x|, -y/2 with y >= 0), or because it is
 a - m with m no less than the greatest of a row that a was taken from: fl(a - m) <= 0 if a <= m.
 Log-sum-exp takes 0 for m if the greatest is infinite. A sum of its exponentials is then the
-infinity that it is, if that is positive, whatever they were (1024 x 1024: 104 us instead of 111).
+infinity that it is, if that is positive, whatever they were (rows of 1024: 10.2 cycles a vector instead of 11.1).
 """
 
 import math
@@ -41,6 +41,8 @@ def _greatest_if_finite(kernel: Kernel, used: list[Expr], x: Expr) -> Expr | Non
     summed = kernel.stages[x.attrs[0]].reductions[x.attrs[1]]
     power = summed.expr
     if summed.kind != "sum" or power.op != "exp" or power.dtype not in FORMATS:
+        return None
+    if summed.factor is not None:  # a sum of products may be any infinity, or NaN
         return None
     distance = power.args[0]
     if distance.op != "sub" or distance.args[1].op != "select" or _uses(kernel, used, power) > 1:
