@@ -5,7 +5,8 @@ is `exp_nonpositive`: one of fifteen instructions less, 8.3 cycles instead of 9.
 An argument is known not to be above 0 by its signs (-x*x, -|x|, -y/2 with y >= 0), or because it is
 a - m with m no less than the greatest of a row that a was taken from: fl(a - m) <= 0 if a <= m.
 Log-sum-exp takes 0 for m if the greatest is infinite. A sum of its exponentials is then the
-infinity that it is, if that is positive, whatever they were (rows of 1024: 10.2 cycles a vector instead of 11.1).
+infinity that it is, if that is positive, whatever they were (rows of 1024: 10.2 cycles a vector
+instead of 11.1).
 """
 
 import math
