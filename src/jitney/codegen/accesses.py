@@ -29,7 +29,7 @@ class Accesses:
         if self.turned is not None and x in self.turned:
             return self.turned.load(x)
         mask = self.values[x.args[0].id] if x.args else None
-        place = self._place(position)
+        pointer, place = self._source(number, position)
         if place.step is not None or place.vectors:
             mask = self._with_tail(mask)
         code = self.kernel.buffers[number][0]
@@ -37,30 +37,36 @@ class Accesses:
         if down is not None:
             rows = (self.kernel.jumps, prefetch.SECOND) if self.kernel.jumps else ()
             rows = (prefetch.ROWS_PIPELINED,) if self.kernel.pipelined else rows
-            prefetch.prefetch_rows(self.e, code, f"%b{number}", place, down, self.lanes, *rows)
+            prefetch.prefetch_rows(self.e, code, pointer, place, down, self.lanes, *rows)
         if x.id == self.farthest and place.step == "1":
             ahead = str(prefetch.BYTES_AHEAD // nbytes_of(code))
             prefetch.prefetch_rows(
-                self.e, code, f"%b{number}", place, ahead, self.lanes, 1, prefetch.SECOND
+                self.e, code, pointer, place, ahead, self.lanes, 1, prefetch.SECOND
             )
         if self.lane == "stage" and mask is None:
             self._ask_for_next_row(number, position, place)
         if mask is None and position in self.kernel.near:
-            value = neighbours.load(self, x, place)
+            value = neighbours.load(self, x, pointer, place)
             if value is not None:
                 return value
-        begun = self.begun_rows.get((number, position, self.scalars.get(self.down_swept)))
-        if begun is not None:
-            start = memory.Place(self.scalars[self.vector_variable], "1", ())
-            return memory.load(self.e, code, begun, start, self.lanes, mask, bool(x.args))
         is_strided = self._is_strided(code, place)
         if is_strided and not x.args and row_squares.is_row(place, self.lanes):
             return row_squares.load(self, x, place)
         read = strided.load if is_strided else memory.load
-        value = read(self.e, code, f"%b{number}", place, self.lanes, mask, bool(x.args))
+        value = read(self.e, code, pointer, place, self.lanes, mask, bool(x.args))
         if mask is None:
             self.loaded[number, position] = value
         return value
+
+    def _source(self, number: int, position) -> tuple[str, memory.Place]:
+        """What an index of a buffer is counted from, and the place there: the row's beginning, if
+        that is known."""
+        begun = self.begun_rows.get((number, position, self.scalars.get(self.down_swept)))
+        if begun is None:
+            return f"%b{number}", self._place(position)
+        pointer, distance = begun
+        base = memory._shifted(self.e, self.scalars[self.vector_variable], distance)
+        return pointer, memory.Place(base, "1" if self.lanes > 1 else None, ())
 
     def _stride_of_rows(self, position, place) -> str | None:
         """Where whole vectors of columns are reduced, or rows jump: how far apart the rows are that
@@ -125,7 +131,7 @@ class Accesses:
             factor = operand(coefficient)
             if atom >= 0:
                 scalar = self.scalars[atom]
-                if atom == self.vector_variable:
+                if atom == self.vector_variable and self.lanes > 1:
                     step = factor
             else:
                 value = self.values[-1 - atom]
@@ -217,14 +223,13 @@ class Accesses:
         if self.turned is not None and store in self.turned:
             self.turned.store(store, self.values[store.expr.id])
             return
-        place = self._place(store.position)
+        pointer, place = self._source(store.buffer, store.position)
         code = self.kernel.buffers[store.buffer][0]
         mask = self.values[store.mask.id] if store.mask is not None else None
         if place.step is not None or place.vectors:
             mask = self._with_tail(mask)
         stream = self.kernel.stream and mask is None
         value = self.values[store.expr.id]
-        pointer = f"%b{store.buffer}"
         if self._is_strided(code, place):
             strided.store(self.e, code, pointer, place, {place.skip: value}, self.lanes, mask)
             return

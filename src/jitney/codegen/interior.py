@@ -20,6 +20,7 @@ MANY, MOST_OF_MANY = 4, 48  # copies of a stencil's middle, up to so many expres
 def emit_parts(k, variable: int, low: str, high: str) -> None:
     """The loops of one row; `k` is the KernelEmitter."""
     e, fits = k.e, _row_fits(k)
+    k.begun_rows = _begun_rows(k, variable)
     emit_border, turns = None, "2"
     if fits is not None:  # rows at a border of another axis are all border
         k.masked_loop(variable, low, _choice(e, fits, low, high))
@@ -27,15 +28,21 @@ def emit_parts(k, variable: int, low: str, high: str) -> None:
         emit_border, turns = Middle(k, others).emit, _choice(e, fits, "2", "0")
     plan = Middle(k, k.kernel.borders)
     copies = _copies(k, plan)
-    first, last = _bounds(k, variable, low, high)
-    first = aligned(k, k.kernel.stores[0], variable, first, last)
+    begun, last = _bounds(k, variable, low, high)
+    first = aligned(k, k.kernel.stores[0], variable, begun, last)
     end = _whole_steps(k, first, last, k.lanes)
     wide_end = _whole_steps(k, first, last, k.lanes * copies)
 
     def part(turn, _):
         is_left = e.instruction(f"icmp eq i64 {turn}, 0")
-        start, stop = _choice(e, is_left, low, end), _choice(e, is_left, first, high)
-        k.masked_loop(variable, start, stop, emit_border)
+        if k.kernel.singles:
+            start, stop = _choice(e, is_left, low, last), _choice(e, is_left, begun, high)
+            _single_loop(k, variable, start, stop, emit_border or k._row)
+            start, stop = _choice(e, is_left, begun, end), _choice(e, is_left, first, last)
+            k.masked_loop(variable, start, stop, plan.emit)
+        else:
+            start, stop = _choice(e, is_left, low, end), _choice(e, is_left, first, high)
+            k.masked_loop(variable, start, stop, emit_border)
         begin = _choice(e, is_left, first, end)
         if copies > 1:
             _middle_loop(k, variable, plan, begin, wide_end, copies)
@@ -44,7 +51,33 @@ def emit_parts(k, variable: int, low: str, high: str) -> None:
         return []
 
     k.loop("0", turns, "1", [], part, "part")
-    k.vector_variable = None
+    k.vector_variable, k.begun_rows = None, {}
+
+
+def _begun_rows(k, variable: int) -> dict[tuple, tuple]:
+    """Where the rows of the arrays begin that are read and written along them, by buffer and
+    position, each with the distance from there. They are made once a row, not once for each part
+    of it, and frozen, or LLVM would add where a part begins to each of them."""
+    found: dict[tuple, tuple] = {}
+    places = [x.attrs for x in k.homes.get(("row", 0), ()) if x.op == "load"]
+    for number, position in [*places, *[(s.buffer, s.position) for s in k.kernel.stores]]:
+        start, distance = k.kernel.near.get(position, (position, 0))
+        if not _runs_along(k, start, variable):
+            continue
+        if (number, start, None) not in found:
+            base, _ = k.position_without(start, variable)
+            type_ = memory.memory_type(k.kernel.buffers[number][0])
+            place = memory.pointer_at(k.e, f"%b{number}", type_, base)
+            found[number, start, None] = k.e.instruction(f"freeze ptr {place}"), 0
+        found[number, position, None] = found[number, start, None][0], distance
+    return found
+
+
+def _runs_along(k, position, variable: int) -> bool:
+    """Whether an index counts a row's elements, from a place that does not change along it."""
+    atoms = [k.by_id[-1 - atom] for atom, _ in position[1] if atom < 0]
+    whole = k.slotted.affines[position][1]
+    return dict(whole).get(variable) == "1" and all(variable not in a.variables for a in atoms)
 
 
 def _middle_loop(k, variable: int, plan, start: str, stop: str, copies: int) -> None:
@@ -56,6 +89,19 @@ def _middle_loop(k, variable: int, plan, start: str, stop: str, copies: int) -> 
     k.e.copies = copies
     k.loop(start, stop, str(k.lanes * copies), [], body, "middle")
     k.e.copies = 1
+
+
+def _single_loop(k, variable: int, start: str, stop: str, emit) -> None:
+    """Elements of a border, one at a time."""
+    lanes, k.lanes = k.lanes, 1
+
+    def body(index, _):
+        k.bind_vector(variable, index, None)
+        emit()
+        return []
+
+    k.loop(start, stop, "1", [], body, "single")
+    k.lanes = lanes
 
 
 def _copies(k, plan) -> int:

@@ -14,7 +14,7 @@ from .instructions import Value
 _TYPES = ("float", "double", "i32", "i64")  # one instruction shifts their vectors by elements
 
 
-def load(k, x, place) -> Value | None:
+def load(k, x, pointer: str, place) -> Value | None:
     """The vectors of a load, or None if they must be read from memory."""
     e, lanes = k.e, k.lanes
     number, position = x.attrs
@@ -30,7 +30,7 @@ def load(k, x, place) -> Value | None:
     base = e.instruction(f"add i64 {place.base}, {end * lanes}") if end else place.base
     copies, e.copies = e.copies, 1
     there = place._replace(base=base)
-    edge = memory.load(e, k.kernel.buffers[number][0], f"%b{number}", there, lanes)
+    edge = memory.load(e, k.kernel.buffers[number][0], pointer, there, lanes)
     e.copies = copies
     moved = [_shifted(e, known, a, b, distance % lanes) for a, b in zip(names, names[1:])]
     found = [*moved, edge.names[0]] if distance > 0 else [edge.names[0], *moved]

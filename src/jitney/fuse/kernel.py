@@ -9,13 +9,14 @@
 neighbouring rows) or 'stage' (the last loop of every stage: lanes are neighbouring elements of one
 row). With a `tile` along u, the last two row loops (u, v) run in squares in which loads that are
 contiguous along u are transposed in registers. `borders` are conditions that are constants in the
-middle of the row loops. With `sweep` the stage of a kernel that reduces columns takes that many
-rows at a time, of all columns (codegen/sweep.py). With `jumps` the runs read that many rows later
-are asked for. With `pairs` each row is two (pair_rows.py). `copies` vectors of rows keep their
-saved values side by side. `turned`: lanes are rows, but neighbours in memory are elements of one
-(turn_rows.py). `pipelined`: each stage does another row (pipeline_rows.py). `small`: 1 for short
-vector loops (masked throughout), 2 for kernels so small that compiling quickly matters more than
-speed. Expressions are interned; a loop variable is an int, unique in the kernel.
+middle of the row loops, `singles`: but for few elements of a row. With `sweep` the stage of a
+kernel that reduces columns takes that many rows at a time, of all columns (codegen/sweep.py). With
+`jumps` the runs read that many rows later are asked for. With `pairs` each row is two
+(pair_rows.py). `copies` vectors of rows keep their saved values side by side. `turned`: lanes are
+rows, but neighbours in memory are elements of one (turn_rows.py). `pipelined`: each stage does
+another row (pipeline_rows.py). `small`: 1 for short vector loops (masked throughout), 2 for kernels
+so small that compiling quickly matters more than speed. Expressions are interned; a loop variable
+is an int, unique in the kernel.
 
 Sizes are not part of a kernel's meaning: `number_slots.py` puts parameters in their places.
 """
@@ -162,6 +163,7 @@ class Kernel:
     label: str = ""
     copies: int = 1
     borders: list = field(default_factory=list)  # see interior.py
+    singles: bool = False  # the same
     sweep: int = 0
     near: dict = field(default_factory=dict)  # see near_loads.py
     jumps: int = 0

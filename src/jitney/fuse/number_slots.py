@@ -103,7 +103,7 @@ class _Writer:
         if kernel.jumps:
             text += f" jumps {kernel.jumps}"
         text += " pairs" * (kernel.pairs is not None) + " turned" * kernel.turned
-        text += " pipelined" * kernel.pipelined
+        text += " pipelined" * kernel.pipelined + " singles" * kernel.singles
         return text + (f" sweep {kernel.sweep}" if kernel.sweep else "")
 
     def loop(self, loop: Loop) -> str:

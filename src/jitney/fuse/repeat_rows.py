@@ -10,8 +10,9 @@ are mostly empty (100000 rows of 3 floats, 3 times: 440 us, 60 by the routine).
 from ..ir.types import nbytes_of
 from .buffers import NativeStep, View
 from .make_steps import step_maker
+from .reach_memory import STREAM_BYTES
 from .routines import _ref, stored_view
-from .schedule import SMALL_ELEMENTS, STREAM_BYTES
+from .schedule import SMALL_ELEMENTS
 from .write_kernel import emit_kernel
 
 MOST_ROW_BYTES = 64  # a vector, of which words are picked

@@ -17,7 +17,7 @@ from .make_steps import emit_into, step_maker
 from .pull_gather import clamped
 from .pull_rules import is_elementwise
 from .pull_views import MAX_SELECTS
-from .schedule import STREAM_BYTES
+from .reach_memory import STREAM_BYTES
 from .tiles import LINE_BYTES
 from .updates import is_only_updated, reads_elsewhere, separated_update
 from .write_kernel import emit_kernel

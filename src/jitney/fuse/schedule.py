@@ -1,7 +1,7 @@
 """Fits a kernel to the machine: merges loops, chooses the vector loop, estimates the cost.
 
 In: a Kernel as built, with its live expressions. Out: the same kernel with adjacent loops merged
-where memory allows, `lane`, `small` and `stream` set; returns nanoseconds on one thread (estimate).
+where memory allows, `lane`, `small` and `tile` set; returns nanoseconds on one thread (estimate).
 Keeps: the meaning. The constants are measured (see docs/performance.md) or say why.
 """
 
@@ -10,27 +10,12 @@ import math
 from ..ir.target import CpuTarget
 from ..ir.types import nbytes_of
 from . import affine as af
-from .interior import find_borders
-from .kernel import Expr, Kernel, Loop, Stream
-from .near_loads import find_near_loads
-from .tiles import LINE_BYTES, choose_tile, streams_tiles
+from .kernel import Expr, Kernel, Loop
+from .tiles import choose_tile
 from .turn_rows import bytes_turned, turned_rows
 
 SMALL_ELEMENTS = 2048  # below this a call is dispatch, and a short compile matters more than speed
-STREAM_BYTES = 16 << 20  # from this size of result on non-temporal stores win (measured)
-STREAM_TOTAL = 22 << 20  # or from this size of what is read and written, a quarter of it written
-PAGE_BYTES = 4096  # runs that are shorter jump before the machine's prefetcher is far ahead
-BYTES_AHEAD, LEAST_AHEAD = 2048, 3  # of such runs
-JUMPING_BYTES = 4 << 20  # read so: what is smaller comes from near enough
-LEAST_STREAMED = 1 << 20  # of it, by one kernel
-LEAST_ROW = 512  # elements: shorter rows that begin within lines are parts of lines above all
-_STREAMED = ("f32", "f64", "i32", "u32", "i64", "u64")
 SHORT_AXIS, SHORT_STAGE, LONG_STAGE = 8, 16, 64
-ROWS_SWEPT = ((10, 16), (60, 4))  # by the cost of an element
-FEW_SWEPT, SET_BYTES = 4, 4096  # rows so far apart meet in one set of the first cache
-MOST_FROM_MEMORY = 8  # more rows at a time come sooner (4096 x 4096: .75 of the time of 4)
-MIN_SWEPT = 32  # rows that are worth going through in the order of memory
-MAX_ANEW = 16  # cost of what each turn computes anew for its rows: a division, say
 NS_PER_OPERATION = 0.3  # one vector instruction, about one a cycle at 3.5 GHz
 NS_PER_BYTE = 0.04  # 25 GB/s
 NARROW = 1 << 30
@@ -45,7 +30,7 @@ def schedule_kernel(
     kernel: Kernel, used: list[Expr], target: CpuTarget, repeated: bool = False
 ) -> float:
     """See the module's text. `repeated`: it runs in a loop, so its speed matters at any size."""
-    chunk_rows = {lo.chunk_row for lo in _stage_loops(kernel)}
+    chunk_rows = {lo.chunk_row for lo in stage_loops(kernel)}
     kernel.rows = _merge_loops(kernel, used, kernel.rows, chunk_rows)
     for stage in kernel.stages:
         if not any(lo.chunk_row is not None for lo in stage.loops):
@@ -56,20 +41,15 @@ def schedule_kernel(
     if kernel.lane == "row" and not kernel.turned:
         kernel.rows = _longest_last(kernel.rows, _is_gathered(kernel, used))
     rows = math.prod(lo.extent for lo in kernel.rows)
-    inner = sum(_trip_count(s) for s in kernel.stages)
+    inner = sum(trip_count(s) for s in kernel.stages)
     longest = 0
     for stage in reversed(kernel.stages):
-        stage.is_part = _trip_count(stage) < longest
-        longest = max(longest, _trip_count(stage))
+        stage.is_part = trip_count(stage) < longest
+        longest = max(longest, trip_count(stage))
     elements = rows * max(1, inner)
     kernel.small = _smallness(kernel, elements, repeated)
     kernel.copies = _vectors_beside(kernel, used, target)
     kernel.tile = choose_tile(kernel, used, target)
-    kernel.borders = find_borders(kernel, used)
-    kernel.near = find_near_loads(kernel, used)
-    kernel.stream = streams_tiles(kernel, target) if kernel.tile else _streams(kernel, used)
-    kernel.jumps = _jumps(kernel, used)
-    kernel.sweep = _rows_swept(kernel, used, target)
     return _cost(kernel, used, rows, inner)
 
 
@@ -93,7 +73,7 @@ def lanes_of(kernel: Kernel, used, target: CpuTarget) -> int:
     return max(2, target.vector_bits // (64 if wide else 32))
 
 
-def _trip_count(stage) -> int:
+def trip_count(stage) -> int:
     return math.prod(min(lo.extent, lo.chunk or lo.extent) for lo in stage.loops)
 
 
@@ -153,7 +133,7 @@ def _drop_variable(kernel, used, variable) -> None:
 # ---------------------------------------------------------------------- choices
 def _narrow_positions(kernel: Kernel, lanes: int) -> None:
     """Positions of argmax and argmin in as many bits as the values have: half the registers."""
-    extents = {lo.variable: lo.extent for lo in _stage_loops(kernel)}
+    extents = {lo.variable: lo.extent for lo in stage_loops(kernel)}
     extents |= {lo.variable: lo.extent for lo in kernel.rows}
     for r in [r for s in kernel.stages for r in s.reductions]:
         if r.index is None:
@@ -167,10 +147,10 @@ def _choose_lane(kernel: Kernel, used) -> str:
     if not kernel.stages:
         return "row" if kernel.rows else "none"
     if not kernel.rows or kernel.rows[-1].variable in {
-        lo.chunk_row for lo in _stage_loops(kernel)
+        lo.chunk_row for lo in stage_loops(kernel)
     }:
         return "stage"
-    longest = max(_trip_count(s) for s in kernel.stages)
+    longest = max(trip_count(s) for s in kernel.stages)
     last = kernel.rows[-1]
     if longest >= LONG_STAGE:  # else lanes of rows, even far apart, are filled better
         last = _longest_last(kernel.rows)[-1]
@@ -190,7 +170,7 @@ def _votes_for_rows(kernel: Kernel, used, last: Loop) -> int:
     row = last.variable
     lasts = [s.loops[-1].variable for s in kernel.stages if s.loops]
     counted = last.extent >= SHORT_AXIS
-    loops = (last, *_stage_loops(kernel)) if counted else ()
+    loops = (last, *stage_loops(kernel)) if counted else ()
     extents = {lo.variable: lo.extent for lo in loops}
     votes = 0
     for expr in used:
@@ -208,7 +188,7 @@ def _votes_for_rows(kernel: Kernel, used, last: Loop) -> int:
     return votes
 
 
-def _stage_loops(kernel: Kernel) -> list[Loop]:
+def stage_loops(kernel: Kernel) -> list[Loop]:
     return [lo for stage in kernel.stages for lo in stage.loops]
 
 
@@ -233,140 +213,10 @@ def _smallness(kernel, elements, repeated) -> int:
         return 2
     if kernel.lane == "row":
         return int(kernel.rows[-1].extent < 64)
-    return int(kernel.lane == "stage" and max(_trip_count(s) for s in kernel.stages) < 64)
+    return int(kernel.lane == "stage" and max(trip_count(s) for s in kernel.stages) < 64)
 
 
-def _streams(kernel: Kernel, used: list[Expr]) -> Stream:
-    """Whether rows go past the caches: much is written, to large results, along their rows."""
-    stores, loops = _stores_of_rows(kernel)
-    if not stores or kernel.small:
-        return Stream.NONE
-    extents, inner = {lo.variable: lo.extent for lo in loops}, loops[-1].variable
-    found = [_streamed_store(kernel, store, extents, inner) for store in stores]
-    extents.update({lo.variable: lo.extent for lo in _stage_loops(kernel)})
-    results = {store.buffer: 0 for store in stores}
-    for store, (size, _) in zip(stores, found, strict=True):
-        results[store.buffer] = max(results[store.buffer], size)
-    result = sum(results.values())
-    if not all(size for size, _ in found) or result < STREAM_BYTES and (
-        4 * result < STREAM_TOTAL or result + _bytes_read(kernel, used, extents) < STREAM_TOTAL
-    ):
-        return Stream.NONE
-    if not (kernel.borders or kernel.near) and all(in_lines for _, in_lines in found):
-        return Stream.LINES
-    sums = any(stage.reductions for stage in kernel.stages[-1:])
-    one_run = kernel.lane == "stage" or not kernel.stages
-    in_parts = loops[-1].extent >= LEAST_ROW and len(stores) == 1 and one_run and not sums
-    return Stream.PARTS if in_parts else Stream.NONE
-
-
-def _stores_of_rows(kernel: Kernel) -> tuple[list, list[Loop]]:
-    """All that a kernel stores by vectors if that is whole rows, which may be its last stage's (or
-    whole lines of a piece of them), and the loops around them; else nothing."""
-    if kernel.lane == "row" and not kernel.stages:
-        return kernel.stores, kernel.rows
-    if kernel.lane == "none" or any(s.stores for s in kernel.stages[:-1]):
-        return [], []
-    last = kernel.stages[-1]
-    if kernel.lane == "row":  # lines of all columns, in the last of several turns over them
-        is_last = len(kernel.stages) > 1 and not (last.reductions or last.saves or kernel.stores)
-        plain = not any(s.carried or s.test for s in kernel.stages)
-        return (last.stores, [*last.loops, *kernel.rows]) if is_last and plain else ([], [])
-    if last.saves or last.carried or any(
-        lo.chunk_row is not None and (lo.chunk % LINE_BYTES or lo is not last.loops[-1])
-        for lo in last.loops
-    ):
-        return [], []
-    if any(lo.chunk_row is not None for lo in last.loops):  # each element once: in one piece
-        pieces = {lo.chunk_row for lo in last.loops}
-        return last.stores, [*[lo for lo in kernel.rows if lo.variable not in pieces], *last.loops]
-    return last.stores, [*kernel.rows, *last.loops]
-
-
-def _streamed_store(kernel: Kernel, store, extents, inner: int) -> tuple[int, bool]:
-    """(bytes of the result it fills, 0 where it should not go past the caches, whether its rows
-    begin where lines do)."""
-    code, mode = kernel.buffers[store.buffer]
-    start, terms = store.position
-    rest = dict(terms)
-    if mode != "out" or store.mask is not None or code not in _STREAMED or (
-        rest.pop(inner, 0) != 1
-        or any(atom < 0 or c < 0 for atom, c in rest.items())
-    ):
-        return 0, False
-    size = nbytes_of(code)
-    if math.prod(extents.values()) * size < LEAST_STREAMED:
-        return 0, False
-    line = LINE_BYTES // size
-    in_lines = all(number % line == 0 for number in [start, *rest.values()])
-    return (start + _span(store.position, extents)) * size, in_lines
-
-
-def _jumps(kernel: Kernel, used: list[Expr]) -> int:
-    """How many rows ahead runs are asked for, where a large array is read in short ones that do not
-    follow one another; else 0. Axes 0 and 1 of 128 x 128 x 128 are exchanged in two thirds of the
-    time where the array is not in a cache."""
-    if kernel.lane != "row" or kernel.stages or kernel.small or kernel.tile is not None:
-        return 0
-    if len(kernel.rows) < 2 or kernel.borders or kernel.near:
-        return 0
-    outer, row = kernel.rows[-2:]
-    extents = {lo.variable: lo.extent for lo in kernel.rows}
-    for x in used:
-        size = nbytes_of(x.dtype)
-        if x.op == "load" and row.extent * size <= PAGE_BYTES and (
-            af.coefficient_of(x.attrs[1], row.variable) == 1
-            and abs(af.coefficient_of(x.attrs[1], outer.variable)) > row.extent
-            and _span(x.attrs[1], extents) * size >= JUMPING_BYTES
-        ):
-            return max(LEAST_AHEAD, BYTES_AHEAD // (row.extent * size))
-    return 0
-
-
-def _span(position, extents: dict[int, int]) -> int:
-    """Elements between the first and the last that an index meets."""
-    return 1 + sum(abs(c) * (extents[atom] - 1) for atom, c in position[1] if atom >= 0)
-
-
-def _bytes_read(kernel: Kernel, used: list[Expr], extents: dict[int, int]) -> int:
-    """Of all arrays, what lies between is read with them."""
-    spans: dict[int, int] = {}
-    for x in used:
-        if x.op == "load":
-            span = _span(x.attrs[1], extents) * nbytes_of(x.dtype)
-            spans[x.attrs[0]] = max(spans.get(x.attrs[0], 0), span)
-    return sum(spans.values())
-
-
-def _rows_swept(kernel: Kernel, used, target: CpuTarget) -> int:
-    """How many rows a reduction of columns takes at a time, in the order of memory; 0 if it goes
-    down a few columns at a time: where rows are few, where much would be computed anew for each
-    turn, or where no load runs along rows."""
-    if kernel.lane != "row" or kernel.small or len(kernel.stages) != 1 or kernel.saved:
-        return 0
-    stage, row = kernel.stages[0], kernel.rows[-1].variable
-    plain = stage.reductions and not (stage.saves or stage.carried or stage.test)
-    if not plain or _trip_count(stage) < MIN_SWEPT:
-        return 0
-    down = stage.loops[-1].variable
-    inner = [x for x in used if down in x.variables]
-    anew = [x for x in used if row in x.variables and down not in x.variables]
-    along = any(x.op == "load" and af.coefficient_of(x.attrs[1], row) == 1 for x in inner)
-    if not along or sum(_own_cost(x) for x in anew) > MAX_ANEW:
-        return 0
-    cost = sum(_own_cost(x) for x in inner)
-    places = {(x.attrs[0], x.attrs[1][1]) for x in inner if x.op == "load"}
-    places |= {(store.buffer, store.position[1]) for store in stage.stores}
-    steps = [dict(terms).get(down, 0) * nbytes_of(kernel.buffers[b][0]) for b, terms in places]
-    in_one_set = [n for n in steps if n and n % SET_BYTES == 0]
-    most = max(1, FEW_SWEPT // len(in_one_set)) if in_one_set else 16
-    extents = {lo.variable: lo.extent for lo in [*kernel.rows, *stage.loops]}
-    if _bytes_read(kernel, used, extents) >= STREAM_BYTES and len(in_one_set) < 2:
-        most = MOST_FROM_MEMORY
-    return min(most, next((rows for limit, rows in ROWS_SWEPT if cost <= limit), 2))
-
-
-def _own_cost(expr) -> int:
+def own_cost(expr) -> int:
     """Vector instructions of an expression, about, beside those of its operands."""
     if expr.op in ("const", "param", "reduced"):
         return 0
@@ -376,9 +226,9 @@ def _own_cost(expr) -> int:
 def _cost(kernel, used, rows, inner) -> float:
     lanes = 1 if kernel.lane == "none" else 16
     per_row = per_inner = traffic = 0.0
-    stage_variables = {lo.variable for lo in _stage_loops(kernel)}
+    stage_variables = {lo.variable for lo in stage_loops(kernel)}
     for expr in used:
-        own = _own_cost(expr) if expr.op != "reduced" else 1
+        own = own_cost(expr) if expr.op != "reduced" else 1
         if expr.variables & stage_variables:
             per_inner += own / max(1, len(kernel.stages))
         else:

@@ -14,12 +14,14 @@ from . import pull_gather, pull_views  # noqa: F401  (they register the rules)
 from .bound_exponentials import bound_exponentials
 from .buffers import Item, KernelStep
 from .build_kernel import KernelBuilder, NeedRows, finish_kernel
+from .choose_rows import choose_rows
 from .contract import contract_products
 from .kernel import Kernel, Store, live_expressions
 from .multiply_shares import multiply_shares
 from .number_slots import number_slots
 from .pair_rows import pair_rows
 from .pipeline_rows import pipeline_rows
+from .reach_memory import reach_memory
 from .reuse_kernel import Recorder, describe, remember, reuse
 from .schedule import schedule_kernel
 from .sibling_reductions import store_beside
@@ -102,6 +104,8 @@ def _step_of(partition: Any, builder: KernelBuilder, stores, label: str) -> Kern
     kernel = finish_kernel(builder, stores, label)
     used = contract_products(kernel, live_expressions(kernel))
     cost = schedule_kernel(kernel, used, partition.target, repeated=partition.is_nested)
+    used = choose_rows(kernel, used)
+    reach_memory(kernel, used, partition.target)
     used = multiply_shares(kernel, bound_exponentials(kernel, used))
     watch_less(kernel, used)
     pipeline_rows(kernel, used)
