@@ -285,6 +285,21 @@ def test_sizes_are_not_in_the_key():
     assert key(8, 3, 8) == key(9, 9, 9)
 
 
+@pytest.mark.parametrize("layouts", LAYOUTS, ids="".join)
+def test_a_large_second_cache_changes_no_bits(layouts):
+    """Blocks are deeper and narrower there; each sum is still one chain."""
+    rng = np.random.default_rng(3)
+    a = random_array(rng, (1, 70, 2500), "f32", layouts[0])
+    b = random_array(rng, (1, 2500, 300), "f32", layouts[1])
+    found = []
+    for nbytes in (1 << 20, 2 << 20):
+        c = np.full((1, 70, 300), np.nan, np.float32)
+        contract(a, b, c, BEST._replace(l2_bytes=nbytes))
+        found.append(c)
+    np.testing.assert_array_equal(*found)
+    assert_product(found[0], a, b, "f32", "f32")
+
+
 def test_workspace_is_bounded():
     """The workspace grows with the number of pieces in flight, not with the problem."""
     huge = ContractionShape(

@@ -64,7 +64,22 @@ def target_of_level(level: str, features: str | None = None) -> CpuTarget:
         avx512_bf16="avx512bf16" in features,
         avx512_vnni="avx512vnni" in features,
         triple=_triple(),
+        l2_bytes=_second_cache(),
     )
+
+
+@functools.cache
+def _second_cache() -> int:
+    """Bytes of a core's second cache, as far as the system says ("2048K")."""
+    try:
+        with open("/sys/devices/system/cpu/cpu0/cache/index2/size") as file:
+            text = file.read().strip()
+    except OSError:
+        text = ""
+    units = {"K": 1 << 10, "M": 1 << 20}
+    if text[:-1].isdigit() and text[-1] in units:
+        return int(text[:-1]) * units[text[-1]]
+    return CpuTarget().l2_bytes
 
 
 def _triple() -> str:
