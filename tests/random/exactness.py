@@ -136,6 +136,10 @@ is small). Where the two settings differ, both are given, on · off.
 |---|---|---|---|
 """
 FOOT = """
+Where a processor has half arithmetic (AVX512-FP16) XLA contracts products and sums of halves, and
+`uniform` between bounds, `truncated_normal` and `gamma` of float16 differ there; the table is of
+JAX with `XLA_FLAGS=--xla_cpu_max_isa=AVX2` on such machines, as of any JAX on others.
+
 This page is written by `python tests/random/exactness.py` where JAX is installed; `pytest -m jax
 tests/random` fails where a draw is further from JAX than it says.
 """
