@@ -10,6 +10,7 @@ class CpuTarget(NamedTuple):
     """One instruction set with the sizes that matter to schedules.
 
     `vector_bits` is the width of the registers used; `cpu` and `features` go to LLVM as they are.
+    `avx512_bf16`: there are dot products of bfloat16, and they are quick.
     """
 
     arch: str = "x86_64"
