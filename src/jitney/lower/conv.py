@@ -16,9 +16,10 @@ import math
 
 from ..ir.types import is_complex, kind_of, part_code
 from .conv_border import joined, phases, with_border
-from .dot import SHORT_SUM, operands_of, short_sum
+from .dot import SHORT_SUM, operands_of
 from .rules import Pair, lower_rule
 from .shape import pad_node
+from .short_products import short_sum
 
 MAX_SLICES = 64
 SHORT_RUN = 8  # elements in a line of the window, and results, below which patches are copied

@@ -4,7 +4,9 @@ import math
 
 from ..ir.types import bits_of, code_of, is_complex, is_small_float, kind_of, part_code
 from ..lax.dot import combined_dtype
+from .long_products import long_product
 from .rules import Pair, lower_rule, stored_whole
+from .short_products import short_sum
 from .small_types import rounded
 
 INNER_FROM = 1000  # complex numbers: shorter sums fuse with what is around them
@@ -26,6 +28,10 @@ def lower_dot_general(ctx, eqn, a, b):
             return short_sum(g, x, y, contract, batch, code)
         if math.prod(aval.shape) == 1 and x.dtype == code and kind_of(code) in "fiu":
             return short_sum(g, x, y, contract, batch, code)    # one number: reading is all of it
+        is_one_axis = len(contract[0]) == 1 and not batch[0]
+        if is_one_axis and x.dtype == y.dtype == code and kind_of(code) == "f":
+            found = long_product(g, x, y, contract, code)
+            return found or g.dot(x, y, contract, batch, code)
         return g.dot(x, y, contract, batch, code)
 
     if not is_complex(aval.dtype):
@@ -96,23 +102,6 @@ def _inner(g, a, b, contract, out, code):
     re = g.sub(g.mul(x.re, y.re), g.mul(x.im, y.im))
     im = g.add(g.mul(x.re, y.im), g.mul(x.im, y.re))
     return Pair(*[g.reshape(g.reduce("sum", part, axes), out) for part in (re, im)])
-
-
-def short_sum(g, x, y, contract, batch, code):
-    """A product with few terms as an elementwise product and a sum: these fuse with anything."""
-    (cx, cy), (bx, by) = contract, batch
-    free_x = [i for i in range(len(x.shape)) if i not in cx and i not in bx]
-    free_y = [i for i in range(len(y.shape)) if i not in cy and i not in by]
-    n_batch, n_x, n_sum = len(bx), len(free_x), len(cx)
-    place_x = {axis: i for i, axis in enumerate((*bx, *free_x, *cx))}
-    order_y = (*by, *cy, *free_y)
-    place_y = {axis: i if i < n_batch else i + n_x for i, axis in enumerate(order_y)}
-    shape = [x.shape[i] for i in (*bx, *free_x, *cx)] + [y.shape[i] for i in free_y]
-    terms = [
-        g.broadcast(g.convert(v, code), shape, [place[i] for i in range(len(v.shape))])
-        for v, place in ((x, place_x), (y, place_y))
-    ]
-    return g.reduce("sum", g.mul(*terms), range(n_batch + n_x, n_batch + n_x + n_sum))
 
 
 def _as_pair(g, x):
