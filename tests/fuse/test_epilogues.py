@@ -32,7 +32,7 @@ FUSED = {
         draw(5, 33, 64), draw(5, 64, 40), draw(5),
     ),
     "blocks of sums": (
-        lambda x, w, b: nn.relu(x @ w + b), draw(70, 3000), draw(3000, 64), draw(64),
+        lambda x, w, b: nn.relu(x @ w + b), draw(300, 3000), draw(3000, 64), draw(64),
     ),
     "transposed": (lambda x, w, b: nn.relu(x.T @ w + b), draw(96, 130), W, BIAS),
     "few rows": (lambda x, w, b: nn.relu(x @ w + b), draw(3, 96), draw(96, 700), draw(700)),

@@ -9,8 +9,8 @@ that no lane can trap, not even one beyond the end of the data.
 import numpy as np
 
 from ..ir.types import DTYPE_OF_CODE, ELEMENT_TYPES, bits_of, kind_of, nbytes_of
+from . import integer_division, short_floats
 from . import math as vector_math
-from . import short_floats
 
 _FLOAT_BINARY = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 _INT_BINARY = {"add": "add", "sub": "sub", "mul": "mul", "and": "and", "or": "or", "xor": "xor"}
@@ -145,33 +145,6 @@ def _min_max(pick):
     return rule
 
 
-def _div(e, code, a, b):
-    zero, ones = _const(e, code, 0, b), _const(e, code, -1, b)
-    by_zero = e.icmp("eq", b, zero)
-    if kind_of(code) == "u":
-        safe = e.select(by_zero, _const(e, code, 1, b), b)
-        return e.select(by_zero, ones, e.binary("udiv", a, safe))
-    overflow = e.binary(
-        "and",
-        e.icmp("eq", b, ones),
-        e.icmp("eq", a, _const(e, code, -(1 << (bits_of(code) - 1)), a)),
-    )
-    safe = e.select(e.binary("or", by_zero, overflow), _const(e, code, 1, b), b)
-    return e.select(by_zero, ones, e.binary("sdiv", a, safe))
-
-
-def _rem(e, code, a, b):
-    zero = _const(e, code, 0, b)
-    by_zero = e.icmp("eq", b, zero)
-    if kind_of(code) == "u":
-        safe = e.select(by_zero, _const(e, code, 1, b), b)
-        return e.select(by_zero, a, e.binary("urem", a, safe))
-    minus_one = e.icmp("eq", b, _const(e, code, -1, b))
-    safe = e.select(e.binary("or", by_zero, minus_one), _const(e, code, 1, b), b)
-    rest = e.select(minus_one, zero, e.binary("srem", a, safe))
-    return e.select(by_zero, a, rest)
-
-
 def _shift(opcode):
     """Shifts by the width or more: 0, or the sign (XLA), where LLVM would be undefined."""
 
@@ -225,8 +198,8 @@ def _count_leading_zeros(e, code, a):
 _INTEGER_RULES = {
     "max": _min_max("gt"),
     "min": _min_max("lt"),
-    "div": _div,
-    "rem": _rem,
+    "div": integer_division.div,
+    "rem": integer_division.rem,
     "shift_left": _shift("shl"),
     "shift_right_logical": _shift("lshr"),
     "shift_right_arithmetic": _shift("ashr"),

@@ -1,0 +1,84 @@
+"""Quotients and remainders of integers against Python's, at the ends of every type."""
+
+import numpy as np
+import pytest
+
+import jitney as jax
+import jitney.numpy as jnp
+from jitney import lax
+
+TYPES = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
+
+
+def numbers(dtype, count=3000):
+    """The ends of a type, small numbers, and any."""
+    info, rng = np.iinfo(dtype), np.random.default_rng(0)
+    ends = [info.min, info.min + 1, info.max, info.max - 1, 0, 1, 2, 3, 7, 100]
+    ends = np.array(ends + ([-1, -2, -3, -7] if info.min < 0 else []), dtype)
+    any_ = rng.integers(info.min, info.max, count, dtype=dtype, endpoint=True)
+    return ends, np.concatenate([ends, any_, rng.integers(0, 100, count).astype(dtype)])
+
+
+def expected(a, b):
+    """(quotient toward zero, remainder), modulo the type's size."""
+    size, pairs = 1 << np.iinfo(a.dtype).bits, []
+    for x, y in zip(a.tolist(), b.tolist(), strict=True):
+        q = abs(x) // abs(y) if y else 0
+        q = -1 if not y else -q if (x < 0) != (y < 0) else q
+        pairs.append((q % size, (x - q * y if y else x) % size))
+    return [np.array(v, object) for v in zip(*pairs, strict=True)]
+
+
+def check(found, a, b):
+    size = 1 << np.iinfo(a.dtype).bits
+    for got, want in zip(found, expected(a, b), strict=True):
+        assert got.dtype == a.dtype
+        np.testing.assert_array_equal(np.asarray(got).astype(object) % size, want)
+
+
+def both(a, b):
+    return lax.div(a, b), lax.rem(a, b)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_vectors(dtype):
+    ends, a = numbers(dtype)
+    with jax.enable_x64(True):
+        for b in (a[::-1].copy(), np.random.default_rng(1).permutation(a)):
+            check(jax.jit(both)(a, b), a, b)
+        a, b = [np.ascontiguousarray(v.ravel()) for v in np.meshgrid(a, ends)]
+        check(jax.jit(both)(a, b), a, b)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_by_the_same_number(dtype):
+    """As an argument, and as a constant that the compiler knows."""
+    ends, a = numbers(dtype)
+    by = lambda x, d: both(x, jnp.broadcast_to(d, x.shape))
+    with jax.enable_x64(True):
+        for d in [*ends, *a[20:40]]:
+            b = np.full(a.shape, d, dtype)
+            check(jax.jit(by)(a, d), a, b)
+            check(jax.jit(lambda x, d=d: by(x, d))(a), a, b)
+
+
+@pytest.mark.parametrize("bits", [16, 32])
+def test_multiples_and_their_neighbours(bits):
+    """Where a quotient in floats would be rounded up, if anywhere."""
+    rng, dtype = np.random.default_rng(2), np.dtype(f"uint{bits}")
+    d = rng.integers(1, 1 << rng.integers(1, bits, 20_000), dtype=np.uint64)
+    n = rng.integers(0, ((1 << bits) - 1) // d, dtype=np.uint64, endpoint=True) * d
+    for off in (-1, 0, 1):
+        a = np.clip(n.astype(np.int64) + off, 0, (1 << bits) - 1).astype(dtype)
+        q, r = jax.jit(both)(a, d.astype(dtype))
+        np.testing.assert_array_equal(q, a // d.astype(dtype))
+        np.testing.assert_array_equal(r, a % d.astype(dtype))
+        for one in d[:40].astype(dtype):
+            found = jax.jit(lambda x, d: lax.div(x, jnp.broadcast_to(d, x.shape)))(a, one)
+            np.testing.assert_array_equal(found, a // one)
+
+
+def test_no_element_is_divided_by_itself():
+    x = jnp.ones(5000, jnp.int32)
+    text = jax.explain(lambda x, y: x // y + x % y, x, x, rounds=1).as_text("asm")
+    assert "idiv" not in text
