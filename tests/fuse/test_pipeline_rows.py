@@ -144,7 +144,7 @@ def test_what_another_stage_stores_is_right():
 def test_which_kernels_are_pipelined():
     for rows in (2, 33, 500):
         assert is_pipelined(jitney.nn.softmax, values((rows, 2000)))
-        assert is_pipelined(lambda x: jitney.nn.softmax(x, 0), values((2000, 256 + rows)))
+        assert is_pipelined(lambda x: jitney.nn.softmax(x, 0), values((300, 256 + rows)))
     assert not is_pipelined(jitney.nn.softmax, values((500, 50)))  # lanes are rows
     assert not is_pipelined(lambda x: x.sum(-1), values((64, 1000)))  # one stage
     assert not is_pipelined(layer_norm, values((64, 5000)))  # three rows leave the first cache

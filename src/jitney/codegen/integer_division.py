@@ -5,7 +5,7 @@ remainder with the sign of the dividend, which it is where the divisor is 0. The
 number divided by -1 is itself.
 
 [Note: quotients in floats] There are no vectors of integer divisions, so the compiler would divide
-one element after another (`unravel_index` of 10^5 places in three axes took seven times as long). With p
+one element after another (`unravel_index` of 10^5 places in three axes: 607 us, 87 so). With p
 bits in the significand fl(x / y) is rounded to the same integer as x / y, for that lies 1/y from
 the next one above it and |x| < 2^p. By a divisor d that is the same in all lanes, (x + 1/2) fl(1/d)
 is, too: (x + 1/2) / d lies 1/2d from the integers around it, and the product is off by less than

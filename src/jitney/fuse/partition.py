@@ -33,6 +33,7 @@ from .layout import product_strides
 from .make_steps import emit_roots
 from .order_items import is_circular
 from .repeated_work import RepeatedWork
+from .reshape_broadcast import reshaped_broadcast
 from .sibling_reductions import Waiting, is_large
 
 ROUNDS = 3  # partitions tried: forcing more values into buffers rarely changes a third one
@@ -130,6 +131,10 @@ class Partition:
         if node.op == "broadcast" and node.args[0].size == 1:
             scalar = self.reshape(node.args[0], ())
             return self.table.intern("broadcast", (scalar,), tuple(shape), node.dtype, ((),))
+        found = reshaped_broadcast(node, shape) if node.op == "broadcast" else None
+        if found is not None:
+            operand = self.reshape(node.args[0], found[0])
+            return self.table.intern("broadcast", (operand,), tuple(shape), node.dtype, found[1:])
         return self.table.intern("reshape", (node,), tuple(shape), node.dtype)
 
     # ------------------------------------------------------------------ buffers

@@ -14,6 +14,7 @@ from ..ir.node import Node
 
 SPLIT_SIZE = 32768  # reductions of at least this many elements and few rows are split
 SPLIT_ROWS = 64
+LEAST_COLUMNS = 16  # that are reduced row by row: vectors of them are filled
 PIECE = 16384
 COLUMNS_SIZE = 1 << 19  # elements from which columns are cut: less is done before a thread wakes
 COLUMNS_PIECE = 1 << 17
@@ -39,7 +40,7 @@ def should_split(node: Node, is_row: bool) -> bool:
 def _has_long_columns(node: Node) -> bool:
     axes, columns, size = node.attrs[1], node.size, node.args[0].size
     return (
-        SPLIT_ROWS <= columns < (WIDE if size < LARGE else WIDEST)
+        LEAST_COLUMNS <= columns < (WIDE if size < LARGE else WIDEST)
         and axes == tuple(range(len(axes)))
         and size >= max(COLUMNS_SIZE, LONG_COLUMN * columns)
     )
@@ -100,13 +101,14 @@ def _elements_of_a_piece(node: Node, source: Node, axes) -> int:
     """How much of the first reduced axis a piece has."""
     extent = source.shape[axes[0]]
     size, piece = math.prod(source.shape[a] for a in axes), PIECE
-    if node.size >= SPLIT_ROWS:
+    is_wide = node.size >= SPLIT_ROWS or _has_long_columns(node)
+    if is_wide:
         size, piece = source.size, COLUMNS_PIECE
     pieces = min(extent, 256, max(2, size // piece))
     if node.size >= WIDE:
         pieces = max(LEAST_PIECES, extent // ROWS_OF_WIDE)
     chunk = -(-extent // pieces)
-    if node.size >= SPLIT_ROWS:
+    if is_wide:
         return -(-chunk // ROWS) * ROWS
     is_run = axes[0] == len(source.shape) - 1
     return -(-chunk // LINES) * LINES if is_run and chunk > LINES else chunk
