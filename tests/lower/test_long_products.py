@@ -53,6 +53,18 @@ def test_axes_in_the_middle():
     np.testing.assert_array_equal(jax.jit(lambda x: f(jnp, x))(x), f(np, x))
 
 
+@pytest.mark.parametrize("axes", ["btd,bte->de", "bdt,bet->de", "dbt,tbe->ed", "tbd,bet->de"])
+@pytest.mark.parametrize("sizes", [(32, 128, 60, 70), (3, 5000, 20, 1), (37, 211, 33, 48)])
+def test_several_axes(sizes, axes):
+    """Gradients of weights: sums over the examples and their tokens."""
+    extents = dict(zip("btde", sizes, strict=True))
+    left, right = axes.split("->")[0].split(",")
+    rng = np.random.default_rng(6)
+    a, b = (rng.integers(-8, 9, [extents[n] for n in v]).astype(np.float32) for v in (left, right))
+    got = jax.jit(lambda a, b: jnp.einsum(axes, a, b))(a, b)
+    np.testing.assert_array_equal(got, np.einsum(axes, a, b))
+
+
 def test_parts_and_what_follows_are_two_kernels():
     x, bias = jnp.ones((10_000, 100)), jnp.ones(100)
     text = plan(lambda x, b: jax.nn.relu(x.T @ x + b), x, bias)

@@ -33,7 +33,9 @@ def _groups(first, second) -> list[tuple[list[int], list[int]]]:
     """The shortest runs of axes of two shapes that have as many elements."""
     found, i, j = [], 0, 0
     while i < len(first) or j < len(second):
-        before, after, a, b = [], [], 1, 1
+        before: list[int] = []
+        after: list[int] = []
+        a = b = 1
         while not (before or after) or a != b:
             if j == len(second) or i < len(first) and a <= b:
                 before.append(i)

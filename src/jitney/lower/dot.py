@@ -28,8 +28,7 @@ def lower_dot_general(ctx, eqn, a, b):
             return short_sum(g, x, y, contract, batch, code)
         if math.prod(aval.shape) == 1 and x.dtype == code and kind_of(code) in "fiu":
             return short_sum(g, x, y, contract, batch, code)    # one number: reading is all of it
-        is_one_axis = len(contract[0]) == 1 and not batch[0]
-        if is_one_axis and x.dtype == y.dtype == code and kind_of(code) == "f":
+        if contract[0] and not batch[0] and x.dtype == y.dtype == code and kind_of(code) == "f":
             found = long_product(g, x, y, contract, code)
             return found or g.dot(x, y, contract, batch, code)
         return g.dot(x, y, contract, batch, code)

@@ -21,17 +21,33 @@ SHORT_ROW, FEW_COLUMNS, LEAST_READ = 63, 16, 1 << 14
 
 
 def long_product(g, x, y, contract, code):
-    """See the module's text. `x` and `y` have the dtype `code`, and one axis of each is summed."""
-    (i,), (j,) = contract
-    terms, rows, columns = x.shape[i], x.size // x.shape[i], y.size // y.shape[j]
-    if min(rows, columns) == 1:
-        matrix, axis = (x, i) if rows > 1 else (y, j)
+    """See the module's text. `x` and `y` have the dtype `code`; some axes of each are summed."""
+    if len(contract[0]) > 1 and _are_one(x, contract[0]) and _are_one(y, contract[1]):
+        x, y = (_merged(g, v, axes) for v, axes in zip((x, y), contract, strict=True))
+        contract = tuple((axes[0],) for axes in contract)
+    terms = math.prod(x.shape[i] for i in contract[0])
+    rows, columns = x.size // terms, y.size // terms
+    if min(rows, columns) == 1 and len(contract[0]) == 1:
+        matrix, axis = (x, contract[0][0]) if rows > 1 else (y, contract[1][0])
         if _is_better_summed(matrix, axis):
             return short_sum(g, x, y, contract, ((), ()), code)
         if _runs_along(matrix, axis):
             return None
-    parts = _parts(rows, columns, terms, nbytes_of(code))
-    return _in_parts(g, x, y, (i, j), code, parts) if parts > 1 else None
+    longest = max(range(len(contract[0])), key=lambda n: x.shape[contract[0][n]])
+    extent = x.shape[contract[0][longest]]
+    parts = _parts(rows, columns, terms, nbytes_of(code), extent)
+    return _in_parts(g, x, y, contract, longest, code, parts) if parts > 1 else None
+
+
+def _are_one(x, axes) -> bool:
+    """Whether axes follow one another, in memory too, as if they were one."""
+    return x.op != "transpose" and tuple(axes) == tuple(range(axes[0], axes[0] + len(axes)))
+
+
+def _merged(g, x, axes):
+    shape = list(x.shape)
+    shape[axes[0] : axes[-1] + 1] = [math.prod(x.shape[a] for a in axes)]
+    return g.reshape(x, shape)
 
 
 def _runs_along(x, axis: int) -> bool:
@@ -48,28 +64,30 @@ def _is_better_summed(matrix, axis: int) -> bool:
     return matrix.size // matrix.shape[axis] <= FEW_COLUMNS
 
 
-def _parts(rows: int, columns: int, terms: int, nbytes: int) -> int:
-    """How many parts the sums have, one that divides their length if one is near."""
+def _parts(rows: int, columns: int, terms: int, nbytes: int, extent: int) -> int:
+    """How many parts the sums have, one that divides the axis if one is near."""
     if max(rows, columns) > LARGEST:
         return 1
     work, read = 2 * rows * columns * terms, (rows + columns) * terms * nbytes
     wanted = max(work // LEAST_WORK, read // LEAST_BYTES)
-    most = min(MOST_PARTS, wanted, terms // LEAST_TERMS)
-    return next((n for n in range(most, most // 2, -1) if terms % n == 0), most)
+    most = min(MOST_PARTS, wanted, terms // LEAST_TERMS, extent)
+    return next((n for n in range(most, most // 2, -1) if extent % n == 0), most)
 
 
-def _in_parts(g, x, y, axes, code, parts: int):
-    terms = x.shape[axes[0]]
-    length = terms // parts
-    whole = parts * length
+def _in_parts(g, x, y, contract, number: int, code, parts: int):
+    """Cuts the contracted axes with this number."""
+    axes = [summed[number] for summed in contract]
+    extent = x.shape[axes[0]]
+    whole = extent // parts * parts
     a, b = (_cut(g, v, axis, 0, whole, parts) for v, axis in zip((x, y), axes, strict=True))
-    summed = tuple((axis + 1,) for axis in axes)
-    batches = tuple((axis,) for axis in axes)
-    total = g.reduce("sum", g.dot(a, b, summed, batches, code), (0,))
-    if whole == terms:
+    summed = tuple(
+        tuple([i + (i >= axis) for i in old]) for old, axis in zip(contract, axes, strict=True)
+    )
+    total = g.reduce("sum", g.dot(a, b, summed, tuple((axis,) for axis in axes), code), (0,))
+    if whole == extent:
         return total
-    a, b = (_cut(g, v, axis, whole, terms) for v, axis in zip((x, y), axes, strict=True))
-    return g.add(total, g.dot(a, b, tuple((axis,) for axis in axes), ((), ()), code))
+    a, b = (_cut(g, v, axis, whole, extent) for v, axis in zip((x, y), axes, strict=True))
+    return g.add(total, g.dot(a, b, contract, ((), ()), code))
 
 
 def _cut(g, x, axis: int, start: int, stop: int, parts: int = 0):
