@@ -102,3 +102,22 @@ def test_a_target_that_does_not_exist_is_refused(results):
             "try: jitney.jit(lambda x: x + 1)(1.0)\n"
             "except ValueError as error: print(json.dumps(str(error)))")
     assert "x86-64-v3" in results.cache(code, JITNEY_TARGET="pentium")
+
+
+def test_what_is_known_of_this_processor(tmp_path, monkeypatch):
+    """A second cache of some size; dot products of bfloat16 where they are quick."""
+    from jitney.backend import host
+
+    target = host.host_target()
+    assert target.l2_bytes >= 64 << 10
+    text = "vendor_id\t: GenuineIntel\nflags\t\t: avx512_bf16 fma\n"
+    monkeypatch.setattr(host, "_cpu_text", lambda: text)
+    host._is_intel.cache_clear()
+    try:
+        assert host._cpu_flags() == {"avx512_bf16", "fma"}
+        assert not host.target_of_level("x86-64-v4", "+avx512bf16").avx512_bf16
+        text = text.replace("GenuineIntel", "AuthenticAMD")
+        host._is_intel.cache_clear()
+        assert host.target_of_level("x86-64-v4", "+avx512bf16").avx512_bf16
+    finally:
+        host._is_intel.cache_clear()
