@@ -91,6 +91,14 @@ def test_infinities_and_nan():
     np.testing.assert_array_equal(got, want)
 
 
+@pytest.mark.parametrize("size", [(0, 5, 50_000), (5, 0, 50_000), (0, 1, 50_000), (3, 4, 0)])
+def test_nothing_to_sum_or_to_give(size):
+    m, n, k = size
+    a, b = np.ones((m, k), np.float32), np.ones((k, n), np.float32)
+    np.testing.assert_array_equal(jax.jit(jnp.matmul)(a, b), a @ b)
+    np.testing.assert_array_equal(jax.jit(lambda a, b: a.T @ b)(a.T.copy(), b), a @ b)
+
+
 def test_gradients():
     rng = np.random.default_rng(3)
     w, x = rng.normal(size=(60, 40)) * 0.1, rng.normal(size=(6000, 60))

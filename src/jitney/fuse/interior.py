@@ -18,7 +18,7 @@ from .kernel import Expr, Kernel
 
 LEAST_SHARE = 0.75  # of the iterations in the middle, below which one loop for all is better
 MAX_BORDERS = 64
-# Elements at the ends of a row that are computed one by one, at a fifth of the instructions of a
+# Elements at the ends of a row that are computed one by one, at half of the instructions of a
 # vector under masks, and operations of which this holds.
 MOST_SINGLE, MOST_SINGLE_COST, HEAVY = 2, 64, 10
 
