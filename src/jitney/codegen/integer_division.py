@@ -39,9 +39,8 @@ def rem(e, code: str, a: Value, b: Value) -> Value:
 
 def _guarded(e, code: str, a: Value, b: Value):
     """Where the divisor is 0, where it is -1 (None for unsigned ones), and it, or 1 there."""
-    if b.is_constant and b.names[0] not in ("0", "-1"):
-        never = e.constant("i1", 0, 1)
-        return never, None, b  # the compiler knows how to divide by it
+    if _is_known(code, b):
+        return e.constant("i1", 0, 1), None, b  # the compiler knows how to divide by it
     every = e.splat(b, a.lanes) if b.lanes == 1 else b
     by_zero, by_minus_one = e.icmp("eq", every, e.like(every, 0)), None
     is_other = e.icmp("eq", b, e.like(b, 0))
@@ -49,6 +48,12 @@ def _guarded(e, code: str, a: Value, b: Value):
         by_minus_one = e.icmp("eq", every, e.like(every, -1))
         is_other = e.binary("or", is_other, e.icmp("eq", b, e.like(b, -1)))
     return by_zero, by_minus_one, e.select(is_other, e.like(b, 1), b)
+
+
+def _is_known(code: str, b: Value) -> bool:
+    """Whether a divisor is one known number, neither 0 nor -1 (which is written 255 of bytes)."""
+    every = (1 << bits_of(code)) - 1
+    return b.is_constant and b.lanes == 1 and int(b.names[0]) & every not in (0, every)
 
 
 def _is_in_floats(code: str, a: Value, b: Value) -> bool:

@@ -4,9 +4,10 @@ In: a kernel with `borders` (see [Note: borders] in fuse/interior.py) or `near` 
 streams rows which begin within lines, and one row, [low, high). Out: the loops: a masked one for
 the left border, unmasked ones for the middle (as many copies as the lighter body allows, then one),
 the masked one again for the right border, which is written once, as the body of a loop of two
-turns. A border may be empty, and so may the middle, which begins where a vector of the result
-begins in memory. Rows in which a condition on another axis has the other value are one masked loop,
-so that in those borders these conditions are known.
+turns. With `singles` a border is few elements, done one by one, and what whole vectors leave beside
+them is masked, but asks nothing. A border may be empty, and so may the middle, which begins where a
+vector of the result begins in memory. Rows in which a condition on another axis has the other value
+are one masked loop, so that in those borders these conditions are known.
 Keeps: which elements are computed, and how; only conditions known to hold are not asked.
 """
 

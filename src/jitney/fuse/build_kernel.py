@@ -195,7 +195,7 @@ class KernelBuilder(Stages):
             return False
         columns = math.prod(self.extents[v] for v in rows - used)
         count = math.prod(self.extents[v] for v in used)
-        if _prefers_rows(count, columns, _goes_down_columns(node)):
+        if _prefers_rows(count, columns, _reduces_columns(node)):
             raise NeedRows([self.position_of[v] for v in sorted(used)])
         return False
 
@@ -232,7 +232,7 @@ class KernelBuilder(Stages):
         return self.make("reduced", (), node.dtype, (where, number, level), used, cost=0)
 
 
-def _goes_down_columns(node) -> bool:
+def _reduces_columns(node) -> bool:
     """Whether what is reduced lies far apart in memory, and the results side by side."""
     axes = node.attrs[1] if node.op == "reduce" else (node.attrs[1],)
     return tuple(axes) == tuple(range(len(axes))) and node.size > 1

@@ -18,7 +18,7 @@ def choose_rows(kernel: Kernel, used: list[Expr]) -> list[Expr]:
     """See the module's text; returns the live expressions, operands first."""
     if kernel.tile is not None or kernel.turned or not any(x.op == "select" for x in used):
         return used
-    chooser, own = _Chooser(kernel), {x.id: own_cost(x) for x in used}
+    chooser, own = _Chooser(kernel), {x.id: _cost_alone(x) for x in used}
     for x in used:
         chooser.keep(x)
     if not chooser.has_changed:
@@ -30,7 +30,7 @@ def choose_rows(kernel: Kernel, used: list[Expr]) -> list[Expr]:
     return found
 
 
-def own_cost(x: Expr) -> int:
+def _cost_alone(x: Expr) -> int:
     """Cost of an expression beside that of its operands."""
     return x.cost - sum([a.cost for a in x.args])
 

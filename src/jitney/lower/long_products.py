@@ -107,5 +107,5 @@ def _cut(g, x, axis: int, start: int, stop: int, parts: int = 0):
     if not parts:
         return x
     shape = list(x.shape)
-    shape[axis : axis + 1] = [parts, math.prod(x.shape[axis : axis + 1]) // parts]
+    shape[axis : axis + 1] = [parts, x.shape[axis] // parts]
     return g.reshape(x, shape)
