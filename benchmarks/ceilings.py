@@ -1,7 +1,8 @@
 """The machine's ceilings: speed of copies by their size, and of arithmetic in registers.
 
 In: nothing; `ceilings.cpp` is compiled for this machine with the system's C++ compiler. Out:
-`Ceilings`, whose measurements are repeated by the caller, between those of programs.
+`measure()`, the `Ceilings` of this moment, which the caller asks for again and again, between
+measurements of programs; `typical(...)` of several.
 """
 
 import ctypes
@@ -11,6 +12,7 @@ import statistics
 import subprocess
 import tempfile
 from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields
 from functools import cache
 from pathlib import Path
 
@@ -23,6 +25,7 @@ SOURCE = Path(__file__).with_suffix(".cpp")
 SIZES = {"64 KiB": 2**16, "1 MiB": 2**20, "8 MiB": 2**23, "32 MiB": 2**25, "128 MiB": 2**27}
 STREAMED = 2**24  # from here on copies that bypass the caches are tried, too
 MOVED = 2**28  # bytes a measurement moves
+TRIALS = 3  # of arithmetic, which others can only slow down: the best counts
 
 
 @cache
@@ -38,55 +41,16 @@ def library() -> ctypes.CDLL:
     return found
 
 
+@dataclass(frozen=True)
 class Ceilings:
-    """Bytes and operations a second: medians of what copies reached, which share caches and memory
-    with others, and the best that arithmetic in registers did, which others can only slow down."""
+    """Bytes and operations a second, by as many threads as jitney uses."""
 
-    def __init__(self):
-        self.threads = _native.num_threads()
-        self.copies: dict[str, list[float]] = {name: [] for name in SIZES}
-        self.operations: list[float] = []
-        self.instructions: list[float] = []
-        self.quotients: list[float] = []
-        self.mixtures: list[float] = []
-
-    def measure_once(self) -> None:
-        for name, nbytes in SIZES.items():
-            ways = (0, 1) if nbytes >= STREAMED else (0,)
-            self.copies[name].append(max(self._copy(nbytes, way) for way in ways))
-        self.operations.append(self._best(lambda threads: library().flops(threads, 300_000)))
-        self.instructions.append(self._best(lambda threads: library().slots(threads, 300_000)))
-        self.quotients.append(self._best(lambda threads: library().divisions(threads, 50_000)))
-        for mixture in (library().look_ups, library().comparisons):
-            self.mixtures.append(self._best(lambda threads, of=mixture: of(threads, 300_000)))
-
-    def _copy(self, nbytes: int, stream: int) -> float:
-        count = ctypes.c_int64(max(1, MOVED // nbytes))
-        size = ctypes.c_int64(nbytes)
-        return self._best(lambda threads: library().copy_speed(size, threads, count, stream))
-
-    def _best(self, speed: Callable[[int], float]) -> float:
-        """By one thread or by all, whichever is faster."""
-        return max(speed(threads) for threads in {1, self.threads})
-
-    @property
-    def flops(self) -> float:
-        return max(self.operations)
-
-    @property
-    def slots(self) -> float:
-        """32-bit lanes of vector arithmetic a second, of the fastest mixture of instructions."""
-        return max(*self.instructions, self.flops / 2)
-
-    @property
-    def multipliers(self) -> float:
-        """Lanes a second of products, look-ups and comparisons, of the fastest mixture."""
-        return max(*self.mixtures, self.flops / 2)
-
-    @property
-    def divisions(self) -> float:
-        """Quotients in float32 a second."""
-        return max(self.quotients)
+    threads: int
+    copies: dict[str, float]  # bytes read and written, by the size of what is copied
+    flops: float  # multiply-adds in float32, two operations each
+    slots: float  # 32-bit lanes of vector arithmetic, of the fastest mixture of instructions
+    multipliers: float  # lanes of products, look-ups and comparisons, of the fastest mixture
+    divisions: float  # quotients in float32
 
     def arithmetic(self, work: Work) -> float:
         """Seconds that the arithmetic of a loop takes at least: its busiest units decide."""
@@ -94,12 +58,9 @@ class Ceilings:
         multiplied, divided = work.multiplied / (self.flops / 2), work.divided / self.divisions
         return max(work.slots / self.slots, multiplied, beside, divided)
 
-    def speeds(self) -> dict[str, float]:
-        return {name: statistics.median(found) for name, found in self.copies.items()}
-
     def bandwidth(self, nbytes: int) -> float:
         """The speed of a copy of this size, between the measured ones by logarithms."""
-        points = [(math.log(SIZES[name]), speed) for name, speed in self.speeds().items()]
+        points = [(math.log(SIZES[name]), speed) for name, speed in self.copies.items()]
         at = math.log(max(nbytes, 1))
         if at <= points[0][0]:
             return points[0][1]
@@ -109,7 +70,7 @@ class Ceilings:
         return points[-1][1]
 
     def text(self) -> str:
-        copies = ", ".join(f"{v / 1e9:.0f} ({k})" for k, v in self.speeds().items())
+        copies = ", ".join(f"{v / 1e9:.0f} ({k})" for k, v in self.copies.items())
         return (
             f"Ceilings by {self.threads} threads: {self.flops / 1e9:.0f} GFLOP/s in float32, "
             f"{self.slots / 1e9:.0f} billion lanes of vector arithmetic, "
@@ -119,7 +80,46 @@ class Ceilings:
         )
 
     def as_json(self) -> dict:
-        return {
-            "threads": self.threads, "flops": self.flops, "slots": self.slots,
-            "divisions": self.divisions, "multipliers": self.multipliers, "copies": self.speeds(),
-        }  # fmt: skip
+        return asdict(self)
+
+
+def measure() -> Ceilings:
+    """What the machine can do at this moment."""
+    speeds = library()
+    flops = _best(lambda threads: speeds.flops(threads, 300_000))
+    mixtures = [_best(lambda threads, of=mixture: of(threads, 300_000))
+                for mixture in (speeds.slots, speeds.look_ups, speeds.comparisons)]  # fmt: skip
+    return Ceilings(
+        threads=_native.num_threads(),
+        copies={name: _copies(nbytes) for name, nbytes in SIZES.items()},
+        flops=flops,
+        slots=max(mixtures[0], flops / 2),
+        multipliers=max(*mixtures[1:], flops / 2),
+        divisions=_best(lambda threads: speeds.divisions(threads, 50_000)),
+    )
+
+
+def typical(found: list[Ceilings]) -> Ceilings:
+    """The median of every ceiling."""
+    numbers = [f.name for f in fields(Ceilings) if f.name not in ("threads", "copies")]
+    medians = {name: statistics.median(getattr(one, name) for one in found) for name in numbers}
+    copies = {name: statistics.median(one.copies[name] for one in found) for name in found[0].copies}
+    return Ceilings(threads=found[0].threads, copies=copies, **medians)
+
+
+def _copies(nbytes: int) -> float:
+    """The faster of the ways to copy, by one thread or by all."""
+    ways = (0, 1) if nbytes >= STREAMED else (0,)
+    count, size = ctypes.c_int64(max(1, MOVED // nbytes)), ctypes.c_int64(nbytes)
+    return max(
+        library().copy_speed(size, threads, count, way) for way in ways for threads in _threads()
+    )
+
+
+def _best(speed: Callable[[int], float]) -> float:
+    """By one thread or by all, whichever is faster."""
+    return max(speed(threads) for threads in _threads() for _ in range(TRIALS))
+
+
+def _threads() -> set[int]:
+    return {1, _native.num_threads()}

@@ -9,7 +9,9 @@ counts the bytes it must read and write once, products of matrices their arithme
 programs and those of rows the vector instructions of their loops (`instructions.py`: so the many of
 exp, sin or tanh count, as many as jitney chose to spend), whose multiplications, look-ups and
 divisions have ceilings of their own. Its bound is the smallest of what memory and arithmetic allow.
-Ceilings and programs are timed by turns.
+Ceilings and programs are timed by turns, and a program's time is compared with the ceilings of its
+own round, since machines that are shared are now faster and now slower: its share is the median of
+the rounds'.
 """
 
 import argparse
@@ -18,6 +20,7 @@ import statistics
 import time as clock
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from operator import truediv
 from pathlib import Path
 
 import ceilings
@@ -57,9 +60,10 @@ class Task:
     def memory(self, found: ceilings.Ceilings) -> float:
         return self.nbytes / found.bandwidth(self.nbytes)
 
-    def share(self, found: ceilings.Ceilings) -> float:
-        """How much of its time the machine needs at least."""
-        return max(self.memory(found), self.arithmetic(found)) / self.seconds
+    def share(self, rounds: list[ceilings.Ceilings]) -> float:
+        """How much of its time the machine needed at least, by the ceilings of each round."""
+        least = [max(self.memory(found), self.arithmetic(found)) for found in rounds]
+        return statistics.median(map(truediv, least, self.times))
 
     def limit(self, found: ceilings.Ceilings) -> str:
         return "arithmetic" if self.arithmetic(found) > self.memory(found) else "memory"
@@ -241,18 +245,19 @@ def seconds(call: Callable) -> float:
     return (clock.perf_counter() - start) / count
 
 
-def measure(found: dict[str, list[Task]], rounds: int) -> ceilings.Ceilings:
-    """Times everything by turns."""
-    limits = ceilings.Ceilings()
+def measure(found: dict[str, list[Task]], rounds: int) -> list[ceilings.Ceilings]:
+    """Times everything by turns; answers the ceilings of each round."""
+    limits = []
     for _ in range(rounds):
-        limits.measure_once()
+        limits.append(ceilings.measure())
         for family in found.values():
             for t in family:
                 t.times.append(seconds(t.call))
     return limits
 
 
-def table(found: dict[str, list[Task]], limits: ceilings.Ceilings) -> str:
+def table(found: dict[str, list[Task]], rounds: list[ceilings.Ceilings]) -> str:
+    limits = ceilings.typical(rounds)
     lines = [limits.text(), f"{'':34} {'time':>10} {'GB/s':>8} {'GFLOP/s':>8}  of the ceiling"]
     for family, chosen in found.items():
         lines.append(family)
@@ -260,23 +265,24 @@ def table(found: dict[str, list[Task]], limits: ceilings.Ceilings) -> str:
             flops = f"{t.operations / t.seconds / 1e9:8.1f}" if t.operations else " " * 8
             speed = t.nbytes / t.seconds / 1e9
             time = f"{t.seconds * 1e6:7.1f} us"
-            share, limit = t.share(limits), t.limit(limits)
+            share, limit = t.share(rounds), t.limit(limits)
             lines.append(f"  {t.name:32} {time} {speed:8.1f} {flops}  {share:5.0%} {limit}")
-        shares = [t.share(limits) for t in chosen]
+        shares = [t.share(rounds) for t in chosen]
         lines.append(f"  {'median of ' + family:32} {'':28} {statistics.median(shares):6.0%}")
     return "\n".join(lines)
 
 
-def as_json(found: dict[str, list[Task]], limits: ceilings.Ceilings, rounds: int) -> dict:
+def as_json(found: dict[str, list[Task]], rounds: list[ceilings.Ceilings]) -> dict:
     """What was measured, and on what: without names of machines and places."""
+    limits = ceilings.typical(rounds)
     return {
-        "machine": machine.describe(), "date": machine.today(), "rounds": rounds,
+        "machine": machine.describe(), "date": machine.today(), "rounds": len(rounds),
         "libraries": {"jitney": {"version": jax.__version__, "threads": limits.threads}},
         "ceilings": limits.as_json(),
         "tasks": [
             {"family": family, "name": t.name, "seconds": t.seconds, "bytes": t.nbytes,
              "operations": t.operations, "slots": sum(w.slots for w in t.loops),
-             "share": t.share(limits), "limit": t.limit(limits)}
+             "share": t.share(rounds), "limit": t.limit(limits)}
             for family, chosen in found.items()
             for t in chosen
         ],
@@ -291,9 +297,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--plot", type=Path, help="a picture, .png or .svg")
     options = parser.parse_args(arguments)
     found = tasks(options.k)
-    limits = measure(found, options.rounds)
-    print(table(found, limits))
-    measured = as_json(found, limits, options.rounds)
+    rounds = measure(found, options.rounds)
+    print(table(found, rounds))
+    measured = as_json(found, rounds)
     if options.json:
         options.json.write_text(json.dumps(measured, indent=1) + "\n")
     if options.plot:
