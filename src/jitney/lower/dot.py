@@ -4,6 +4,7 @@ import math
 
 from ..ir.types import bits_of, code_of, is_complex, is_small_float, kind_of, part_code
 from ..lax.dot import combined_dtype
+from .arrange_product import arrange_product
 from .long_products import long_product
 from .rules import Pair, lower_rule, stored_whole
 from .short_products import short_sum
@@ -28,10 +29,7 @@ def lower_dot_general(ctx, eqn, a, b):
             return short_sum(g, x, y, contract, batch, code)
         if math.prod(aval.shape) == 1 and x.dtype == code and kind_of(code) in "fiu":
             return short_sum(g, x, y, contract, batch, code)    # one number: reading is all of it
-        if contract[0] and not batch[0] and x.dtype == y.dtype == code and kind_of(code) == "f":
-            found = long_product(g, x, y, contract, code)
-            return found or g.dot(x, y, contract, batch, code)
-        return g.dot(x, y, contract, batch, code)
+        return _product(g, x, y, contract, batch, code)
 
     if not is_complex(aval.dtype):
         if kind_of(code) in "iu" and "f" in (kind_of(a.dtype), kind_of(b.dtype)):
@@ -44,6 +42,16 @@ def lower_dot_general(ctx, eqn, a, b):
         return whole or _inner(g, a, b, contract, aval.shape, code)
     re = g.sub(dot(a.re, b.re), dot(a.im, b.im))
     return Pair(re, g.add(dot(a.re, b.im), dot(a.im, b.re)))
+
+
+def _product(g, x, y, contract, batch, code):
+    """A product of matrices, or of many, the way in which it is best computed."""
+    found = None
+    if contract[0] and not batch[0]:
+        if x.dtype == y.dtype == code and kind_of(code) == "f":
+            found = long_product(g, x, y, contract, code)
+        found = found or arrange_product(g, x, y, contract, code)
+    return found or g.dot(x, y, contract, batch, code)
 
 
 def _are_matrices_times_vectors(x, y, contract, batch) -> bool:
