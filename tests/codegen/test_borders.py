@@ -105,6 +105,21 @@ def test_a_new_size_has_the_same_text():
     assert len(texts) == 1
 
 
+@pytest.mark.parametrize("rows, columns", [(200, 64), (3, 5000), (70, 131), (1, 9999), (90, 47)])
+@pytest.mark.parametrize("left, right", [(1, 0), (0, 1), (2, 3), (9, 17), (40, 33)])
+def test_borders_of_any_depth_at_both_ends(rows, columns, left, right):
+    """Few elements or several vectors of them, in whole rows and in parts of long ones."""
+    x = np.random.default_rng(columns).integers(-9, 9, (rows, columns)).astype(np.float32)
+
+    def f(np, x):
+        wide = np.pad(x, ((0, 0), (left, right)))
+        turned = np.roll(x, left, 1) - np.roll(x, -right, 1)
+        return 2 * wide[:, :columns] - wide[:, left + right :] + turned * np.pad(x, 1)[:-2, 2:]
+
+    got = jitney.jit(lambda x: f(jnp, x))(x)
+    np.testing.assert_array_equal(got, f(np, x))
+
+
 @pytest.mark.parametrize("factor", [1, -1, 3, -2])
 def test_where_a_condition_changes(factor):
     """Against all values one by one."""
@@ -128,7 +143,7 @@ def check_border(base, factor, limit, extent):
     assert border.holds == truth[extent // 2]
     assert isinstance(border, Border)
     if abs(factor) == 1:
-        assert middle == [low, high]
+        assert middle == [low, high] and border.ends == (low > 0, high < extent)
     assert low <= middle[0] <= extent // 2 < middle[1] <= high
 
 

@@ -1,4 +1,4 @@
-"""Rolled rows: one load at a place that a condition chooses, and rows' ends one by one."""
+"""Rolled rows: one load at a place that a condition chooses, and a text for each end of a row."""
 
 import itertools
 
@@ -73,7 +73,7 @@ def test_rows_are_chosen_and_not_masked():
     text = kernels(lambda x: jnp.roll(x, 1, 0) + jnp.roll(x, -1, 1), x)
     assert "select" not in text and "border" not in text and text.count("=load b0[") == 2
     text = kernels(lambda x: jnp.roll(x, 1, 0) + jnp.roll(x, -1, 2), x)
-    assert text.count("border") == 2 and "singles" in text  # the last axis alone
+    assert text.count("border") == 2 and "sided" in text  # the last axis alone
 
 
 def test_a_chosen_row_along_two_axes():

@@ -4,10 +4,10 @@ In: a kernel with `borders` (see [Note: borders] in fuse/interior.py) or `near` 
 streams rows which begin within lines, and one row, [low, high). Out: the loops: a masked one for
 the left border, unmasked ones for the middle (as many copies as the lighter body allows, then one),
 the masked one again for the right border, which is written once, as the body of a loop of two
-turns. With `singles` a border is few elements, done one by one, and what whole vectors leave beside
-them is masked, but asks nothing. A border may be empty, and so may the middle, which begins where a
-vector of the result begins in memory. Rows in which a condition on another axis has the other value
-are one masked loop, so that in those borders these conditions are known.
+turns; with `sided` each has a text of its own, in which the other's conditions are known. A border
+may be empty, and so may the middle, which begins where a vector of the result begins in memory.
+Rows in which a condition on another axis has the other value are one masked loop, so that in those
+borders these conditions are known.
 Keeps: which elements are computed, and how; only conditions known to hold are not asked.
 """
 
@@ -20,13 +20,11 @@ MANY, MOST_OF_MANY = 4, 48  # copies of a stencil's middle, up to so many expres
 
 def emit_parts(k, variable: int, low: str, high: str) -> None:
     """The loops of one row; `k` is the KernelEmitter."""
-    e, fits = k.e, _row_fits(k)
+    fits = _row_fits(k)
     k.begun_rows = _begun_rows(k, variable)
-    emit_border, turns = None, "2"
     if fits is not None:  # rows at a border of another axis are all border
-        k.masked_loop(variable, low, _choice(e, fits, low, high))
-        others = [b for b in k.kernel.borders if variable not in b.condition.variables]
-        emit_border, turns = Middle(k, others).emit, _choice(e, fits, "2", "0")
+        k.masked_loop(variable, low, _choice(k.e, fits, low, high))
+        low = _choice(k.e, fits, low, high)
     plan = Middle(k, k.kernel.borders)
     copies = _copies(k, plan)
     begun, last = _bounds(k, variable, low, high)
@@ -34,25 +32,40 @@ def emit_parts(k, variable: int, low: str, high: str) -> None:
     end = _whole_steps(k, first, last, k.lanes)
     wide_end = _whole_steps(k, first, last, k.lanes * copies)
 
+    def middle(start: str, wide_stop: str, stop: str) -> None:
+        if copies > 1:
+            _middle_loop(k, variable, plan, start, wide_stop, copies)
+            start = wide_stop
+        _middle_loop(k, variable, plan, start, stop, 1)
+
+    if k.kernel.sided:
+        k.masked_loop(variable, low, first, Middle(k, _known_at(k, variable, 0)).emit)
+        middle(first, wide_end, end)
+        k.masked_loop(variable, end, high, Middle(k, _known_at(k, variable, 1)).emit)
+    else:
+        _twice(k, variable, (low, first, wide_end, end, high), middle)
+    k.vector_variable, k.begun_rows = None, {}
+
+
+def _known_at(k, variable: int, end: int) -> list:
+    """The borders whose conditions have the middle's value at one end of a row, too."""
+    return [b for b in k.kernel.borders if variable not in b.condition.variables or not b.ends[end]]
+
+
+def _twice(k, variable: int, places: tuple[str, ...], middle) -> None:
+    """Both borders by the same text, the body of a loop of two turns; the middle is the first's."""
+    e, (low, first, wide_end, end, high) = k.e, places
+    others = [b for b in k.kernel.borders if variable not in b.condition.variables]
+    emit_border = Middle(k, others).emit if others else None
+
     def part(turn, _):
         is_left = e.instruction(f"icmp eq i64 {turn}, 0")
-        if k.kernel.singles:
-            start, stop = _choice(e, is_left, low, last), _choice(e, is_left, begun, high)
-            _single_loop(k, variable, start, stop, emit_border or k._row)
-            start, stop = _choice(e, is_left, begun, end), _choice(e, is_left, first, last)
-            k.masked_loop(variable, start, stop, plan.emit)
-        else:
-            start, stop = _choice(e, is_left, low, end), _choice(e, is_left, first, high)
-            k.masked_loop(variable, start, stop, emit_border)
-        begin = _choice(e, is_left, first, end)
-        if copies > 1:
-            _middle_loop(k, variable, plan, begin, wide_end, copies)
-            begin = _choice(e, is_left, wide_end, end)
-        _middle_loop(k, variable, plan, begin, end, 1)
+        start, stop = _choice(e, is_left, low, end), _choice(e, is_left, first, high)
+        k.masked_loop(variable, start, stop, emit_border)
+        middle(_choice(e, is_left, first, end), _choice(e, is_left, wide_end, end), end)
         return []
 
-    k.loop("0", turns, "1", [], part, "part")
-    k.vector_variable, k.begun_rows = None, {}
+    k.loop("0", "2", "1", [], part, "part")
 
 
 def _begun_rows(k, variable: int) -> dict[tuple, tuple]:
@@ -90,19 +103,6 @@ def _middle_loop(k, variable: int, plan, start: str, stop: str, copies: int) -> 
     k.e.copies = copies
     k.loop(start, stop, str(k.lanes * copies), [], body, "middle")
     k.e.copies = 1
-
-
-def _single_loop(k, variable: int, start: str, stop: str, emit) -> None:
-    """Elements of a border, one at a time."""
-    lanes, k.lanes = k.lanes, 1
-
-    def body(index, _):
-        k.bind_vector(variable, index, None)
-        emit()
-        return []
-
-    k.loop(start, stop, "1", [], body, "single")
-    k.lanes = lanes
 
 
 def _copies(k, plan) -> int:

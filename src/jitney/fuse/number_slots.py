@@ -84,7 +84,8 @@ class _Writer:
         found += [self.expression(expr) for expr in self.used]
         for border in kernel.borders:
             value = "holds" if border.holds else "above" if border.above else "below"
-            found.append(f"border e{self.number[border.condition.id]} {value}")
+            ends = " left" * border.ends[0] + " right" * border.ends[1]
+            found.append(f"border e{self.number[border.condition.id]} {value}{ends}")
         for s, stage in enumerate(kernel.stages):
             found += [f"stage {s} {text}" for text in self.stage(stage)]
         return found + [self.store(store) for store in kernel.stores]
@@ -103,7 +104,7 @@ class _Writer:
         if kernel.jumps:
             text += f" jumps {kernel.jumps}"
         text += " pairs" * (kernel.pairs is not None) + " turned" * kernel.turned
-        text += " pipelined" * kernel.pipelined + " singles" * kernel.singles
+        text += " pipelined" * kernel.pipelined + " sided" * kernel.sided
         return text + (f" sweep {kernel.sweep}" if kernel.sweep else "")
 
     def loop(self, loop: Loop) -> str:
