@@ -1,9 +1,10 @@
 """Makes one load of two of which a condition on the rows chooses one.
 
 In: a scheduled kernel and its live expressions. Out: the same, in which `select(c, a[p], a[q])` is
-`a[q + c*(p - q)]` where c does not change along the vectors: rolled arrays ask in each row which of
-two places their neighbours are at. No row is then a border of an axis that the vectors do not run
-along, and there are no masks of which one holds whenever it is asked.
+`a[q + c*(p - q)]` where c does not change along the vectors, nor does p - q: rolled arrays ask in
+each row which of two places their neighbours are at, and arrays whose edges are repeated whether
+they are there at all. No row is then a border of an axis that the vectors do not run along, and
+there are no masks of which one holds whenever it is asked.
 Keeps: every value; nothing is read that was not read before.
 """
 
@@ -12,13 +13,14 @@ from functools import partial
 from . import affine as af
 from .interior import condition_range
 from .kernel import Expr, Kernel, append_expression, live_expressions
+from .schedule import own_cost
 
 
 def choose_rows(kernel: Kernel, used: list[Expr]) -> list[Expr]:
     """See the module's text; returns the live expressions, operands first."""
     if kernel.tile is not None or kernel.turned or not any(x.op == "select" for x in used):
         return used
-    chooser, own = _Chooser(kernel), {x.id: _cost_alone(x) for x in used}
+    chooser, own = _Chooser(kernel), {x.id: own_cost(x) for x in used}
     for x in used:
         chooser.keep(x)
     if not chooser.has_changed:
@@ -30,11 +32,6 @@ def choose_rows(kernel: Kernel, used: list[Expr]) -> list[Expr]:
     return found
 
 
-def _cost_alone(x: Expr) -> int:
-    """Cost of an expression beside that of its operands."""
-    return x.cost - sum([a.cost for a in x.args])
-
-
 class _Chooser:
     """The expressions so far; `extents`: of the loops that vectors do not run along."""
 
@@ -42,6 +39,7 @@ class _Chooser:
         self.kernel = kernel
         self.found: list[Expr] = []
         self.numbers: dict[int, Expr] = {}  # conditions as 0 or 1
+        self.steps: dict[tuple, Expr] = {}  # distances that conditions choose, or 0
         self.both: dict[tuple[int, ...], Expr] = {}  # masks that both (or all) must hold
         self.has_changed = False
         loops = [*kernel.rows, *[lo for stage in kernel.stages for lo in stage.loops]]
@@ -77,12 +75,12 @@ class _Chooser:
             return Expr("select", (yes.args[0], *kept), yes.dtype, (), -1, 1, yes.variables)
         if yes.op != "load" or no.op != "load" or yes.attrs[0] != no.attrs[0]:
             return None
-        (p, terms), (q, others) = yes.attrs[1], no.attrs[1]
-        masks = self._masks_left(inside, yes, no)
-        if terms != others or masks is None:
+        p, q = yes.attrs[1], no.attrs[1]
+        masks, distance = self._masks_left(inside, yes, no), af.add(p, af.scale(q, -1))
+        if masks is None or not self.extents.keys() >= self._variables_of(distance):
             return None
-        place = af.add((q, terms), af.scale(af.variable(-1 - self._number(condition).id), p - q))
-        variables = yes.variables | condition.variables
+        place = af.add(q, self._chosen_step(condition, distance))
+        variables = yes.variables | no.variables | condition.variables
         return Expr("load", masks, yes.dtype, (yes.attrs[0], place), -1, 1, variables)
 
     def _added(self, x: Expr) -> Expr:
@@ -98,6 +96,25 @@ class _Chooser:
             make = partial(append_expression, self.kernel, self.found)
             self.numbers[condition.id] = make("convert", condition, dtype="i64")
         return self.numbers[condition.id]
+
+    def _chosen_step(self, condition: Expr, distance: af.Affine) -> af.Affine:
+        """The distance where the condition holds, otherwise nothing."""
+        if not distance[1]:
+            return af.scale(af.variable(-1 - self._number(condition).id), distance[0])
+        key = condition.id, distance
+        if key not in self.steps:
+            make = partial(append_expression, self.kernel, self.found, dtype="i64")
+            step = make("index", attrs=(distance,))
+            step.variables = self._variables_of(distance)
+            self.steps[key] = make("select", condition, step, make("const", attrs=(0,)))
+        return af.variable(-1 - self.steps[key].id)
+
+    def _variables_of(self, place: af.Affine) -> frozenset[int]:
+        """The loops that a position depends on."""
+        found = [
+            {atom} if atom >= 0 else self.kernel.exprs[-1 - atom].variables for atom, _ in place[1]
+        ]
+        return frozenset().union(*found)
 
     def _masks_left(self, inside, yes: Expr, no: Expr) -> tuple | None:
         """What both loads still ask (one mask, or none) where the condition has chosen; None if

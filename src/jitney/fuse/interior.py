@@ -44,7 +44,7 @@ def find_borders(kernel: Kernel, used: list[Expr]) -> None:
     extents = {loop.variable: loop.extent for loop in kernel.rows}
     inner = kernel.rows[-1].variable
     found, middle = [], {v: [0, n] for v, n in extents.items()}
-    asked = {a.id for x in used if x.op != "convert" for a in x.args}
+    asked = {a.id for x in used if not _is_a_step(x, inner) for a in x.args}
     for x in used:
         variable = _variable_of(x, inner)
         if variable is not None and (variable == inner or x.id in asked):
@@ -56,6 +56,12 @@ def find_borders(kernel: Kernel, used: list[Expr]) -> None:
     if found and share >= LEAST_SHARE and len(found) <= MAX_BORDERS:
         kernel.borders = found
         kernel.sided = sum(x.cost - sum(a.cost for a in x.args) for x in used) <= MOST_SIDED
+
+
+def _is_a_step(x: Expr, inner: int) -> bool:
+    """Whether an expression is how far a row lies from another one (choose_rows.py)."""
+    is_number = x.op == "convert" or (x.op == "select" and x.dtype == "i64")
+    return is_number and inner not in x.variables
 
 
 def _variable_of(x: Expr, inner: int) -> int | None:

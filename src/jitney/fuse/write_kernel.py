@@ -16,6 +16,7 @@ from .buffers import Item, KernelStep
 from .build_kernel import KernelBuilder, NeedRows, finish_kernel
 from .choose_rows import choose_rows
 from .contract import contract_products
+from .fold_conditions import fold_conditions
 from .kernel import Kernel, Store, live_expressions
 from .multiply_shares import multiply_shares
 from .number_slots import number_slots
@@ -104,7 +105,7 @@ def _step_of(partition: Any, builder: KernelBuilder, stores, label: str) -> Kern
     kernel = finish_kernel(builder, stores, label)
     used = contract_products(kernel, live_expressions(kernel))
     cost = schedule_kernel(kernel, used, partition.target, repeated=partition.is_nested)
-    used = choose_rows(kernel, used)
+    used = choose_rows(kernel, fold_conditions(kernel, used))
     reach_memory(kernel, used, partition.target)
     used = multiply_shares(kernel, bound_exponentials(kernel, used))
     watch_less(kernel, used)
