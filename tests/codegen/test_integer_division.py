@@ -82,3 +82,57 @@ def test_no_element_is_divided_by_itself():
     x = jnp.ones(5000, jnp.int32)
     text = jax.explain(lambda x, y: x // y + x % y, x, x, rounds=1).as_text("asm")
     assert "idiv" not in text
+
+
+def divisors(dtype):
+    """Positive ones: small, in the middle, the largest, beside powers of two."""
+    top, rng = np.iinfo(dtype).max, np.random.default_rng(3)
+    found = {1, 2, 3, 5, 7, 10, 100, top, top - 1, top // 2, top // 2 + 1, top // 3}
+    found |= {int(d) for d in rng.integers(1, top, 8, dtype=dtype)}
+    found |= {n for k in range(2, 63) for n in ((1 << k) - 1, 1 << k, (1 << k) + 1) if n <= top}
+    return sorted(found)[:: 1 + len(found) // 40] + [top]
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_remainders_with_the_sign_of_a_known_divisor(dtype):
+    """In vectors, and one after the other in a loop, where no division is left."""
+    _, x = numbers(dtype, 300)
+    one = lambda x, d: jax.lax.scan(lambda c, v: (c, v % d), 0, x)[1]
+    with jax.enable_x64(True):
+        for d in divisors(dtype):
+            want = np.array([v % d for v in x.tolist()], object).astype(dtype)
+            for f in (lambda x, d=d: x % d, lambda x, d=d: one(x, d), lambda x, d=d: (x % d)[3]):
+                got = jax.jit(f)(x)
+                assert got.dtype == dtype
+                np.testing.assert_array_equal(got, want if got.shape else want[3])
+
+
+def test_one_remainder_after_the_other():
+    def draw(seed, _):
+        seed = (seed * 3877 + 29573) % 139968
+        return seed, seed
+
+    def reference(seed):
+        for _ in range(5000):
+            seed = (seed * 3877 + 29573) % 139968
+            yield seed
+
+    run = lambda seed: jax.lax.scan(draw, seed, None, length=5000)[1]
+    for seed in (42, 0, -7):
+        np.testing.assert_array_equal(jax.jit(run)(jnp.int32(seed)), list(reference(seed)))
+    text = jax.explain(run, jnp.int32(42), rounds=1)
+    assert "idiv" not in text.as_text("asm") and "=mod" in text.as_text("kernels")
+
+
+def test_places_that_wrap_around_are_not_negative():
+    x = np.arange(300.0, dtype=np.float32)
+    f = lambda np, x: x[(np.arange(300) + 7) % 300] - x[(np.arange(300) - 5) % 300]
+    np.testing.assert_array_equal(jax.jit(lambda x: f(jnp, x))(x), f(np, x))
+    text = jax.explain(lambda x: f(jnp, x), x, rounds=1).as_text("kernels")
+    assert "mod" in text and "=lt" not in text and "=select" not in text
+
+
+def test_another_divisor_has_the_same_text():
+    texts = {jax.explain(lambda x, d=d: x % d, jnp.arange(5000), rounds=1).as_text("kernels")
+             .split("sizes")[0] for d in (1000, 139_968)}  # fmt: skip
+    assert len(texts) == 1

@@ -200,6 +200,7 @@ _INTEGER_RULES = {
     "min": _min_max("lt"),
     "div": integer_division.div,
     "rem": integer_division.rem,
+    "mod": integer_division.mod,
     "shift_left": _shift("shl"),
     "shift_right_logical": _shift("lshr"),
     "shift_right_arithmetic": _shift("ashr"),

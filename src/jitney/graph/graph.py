@@ -170,6 +170,9 @@ class GraphBuilder:
         scaled = scaled_by_power(self, predicate, if_true, if_false)
         if scaled is not None:
             return scaled
+        wrapped = laws.wrapped(self, predicate, if_true, if_false)
+        if wrapped is not None:
+            return wrapped
         return self.table.intern(
             "select", (predicate, if_true, if_false), if_true.shape, if_true.dtype
         )

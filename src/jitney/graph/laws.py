@@ -9,6 +9,7 @@ Literal operands are folded only by operations IEEE 754 rounds exactly.
 import numpy as np
 
 from ..ir.types import DTYPE_OF_CODE, kind_of, nbytes_of
+from .moduli import modulus
 
 
 def _scalar(node):
@@ -23,6 +24,12 @@ def _scalar(node):
 def _value(lit):
     raw = np.asarray(lit.attrs[0], dtype=f"u{DTYPE_OF_CODE[lit.dtype].itemsize}")
     return raw.view(DTYPE_OF_CODE[lit.dtype])[()]
+
+
+def is_positive_literal(node) -> bool:
+    """Whether every element is the same positive integer."""
+    lit = _scalar(node)
+    return lit is not None and kind_of(lit.dtype) in "iu" and _value(lit) > 0
 
 
 def _spread(g, lit, like):
@@ -151,10 +158,13 @@ def not_(g, args, dtype):
 
 
 def and_(g, args, dtype):
-    """a & a -> a; a & true -> a."""
+    """a & a -> a; a & true -> a; a < 0 and a != 0 -> a < 0."""
     a, b = args
     if a is b:
         return a
+    for less, other in ((a, b), (b, a)):
+        if less.op == "lt" and other.op == "ne" and less.args == other.args:
+            return less
     if dtype == "b1":
         if _is(_scalar(b), True):
             return a
@@ -175,6 +185,16 @@ def or_(g, args, dtype):
     return _fold(g, "or", args, dtype)
 
 
+def xor(g, args, dtype):
+    """a ^ 0 -> a."""
+    a, b = args
+    if _is(_scalar(b), 0):
+        return a
+    if _is(_scalar(a), 0):
+        return b
+    return _fold(g, "xor", args, dtype)
+
+
 def is_nonnegative(node, depth=6) -> bool:
     """Whether an integer node is known to have no negative element: places in arrays, mostly."""
     if kind_of(node.dtype) not in "iu" or depth == 0:
@@ -191,6 +211,8 @@ def is_nonnegative(node, depth=6) -> bool:
             8 * nbytes_of(node.dtype) - 1)
     if op in ("max", "and"):
         return any(below)
+    if op == "mod":
+        return True
     if op in ("min", "rem"):
         return all(below) if op == "min" else below[0]
     if op == "select":
@@ -215,6 +237,28 @@ def max_(g, args, dtype):
     return _fold(g, "max", args, dtype)
 
 
+def rem(g, args, dtype):
+    """The remainder of what is not negative has the sign of a positive divisor."""
+    if is_positive_literal(args[1]) and is_nonnegative(args[0]):
+        return mod(g, *args)
+    return None
+
+
+def wrapped(g, predicate, if_true, r):
+    """select(r < 0, r + d, r) -> x mod d, if r is the remainder of x by a literal d > 0."""
+    if r.op != "rem" or not is_positive_literal(r.args[1]) or if_true.op != "add":
+        return None
+    if r not in if_true.args or r.args[1] not in if_true.args or predicate.op != "lt":
+        return None
+    is_below = predicate.args[0] is r and _is(_scalar(predicate.args[1]), 0)
+    return mod(g, *r.args) if is_below else None
+
+
+def mod(g, x, divisor):
+    """x mod d for a positive literal d."""
+    return modulus(g, x, divisor, int(_value(_scalar(divisor))))
+
+
 def _plain(op):
     def law(g, args, dtype):
         return _fold(g, op, args, dtype)
@@ -223,6 +267,6 @@ def _plain(op):
 
 
 LAWS = {"add": add, "sub": sub, "mul": mul, "div": div, "neg": neg, "not": not_, "and": and_}
-LAWS |= {"or": or_, "lt": lt, "max": max_}
+LAWS |= {"or": or_, "xor": xor, "lt": lt, "max": max_, "rem": rem}
 for _op in _EXACT:
     LAWS.setdefault(_op, _plain(_op))

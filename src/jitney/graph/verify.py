@@ -7,8 +7,8 @@ from ..ir.types import ELEMENT_TYPES
 from .graph import COMPARISONS, Graph
 
 _SAME_SHAPE = frozenset(
-    """add sub mul div rem pow max min and or xor eq ne lt le gt ge select atan2 nextafter copysign
-    ldexp shift_left shift_right_logical shift_right_arithmetic rotate_left""".split()
+    """add sub mul div rem mod pow max min and or xor eq ne lt le gt ge select atan2 nextafter
+    copysign ldexp shift_left shift_right_logical shift_right_arithmetic rotate_left""".split()
 )
 
 

@@ -129,6 +129,7 @@ def _logistic(x):
 
 _RULES = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": _div, "rem": _rem,
+    "mod": lambda a, b, *_: np.mod(a, b),
     "fmax": np.fmax, "fmin": np.fmin,
     "max": np.maximum, "min": np.minimum, "and": np.bitwise_and, "or": np.bitwise_or,
     "xor": np.bitwise_xor, "not": _not, "neg": np.negative, "abs": np.abs, "sign": np.sign,
