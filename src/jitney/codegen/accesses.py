@@ -7,6 +7,7 @@ loops.
 
 import re
 
+from ..fuse.kernel import SHORT_AXIS
 from ..ir.types import nbytes_of
 from . import memory, neighbours, prefetch, row_squares, strided, transpose
 from .elementwise import llvm_type
@@ -49,7 +50,7 @@ class Accesses:
             value = neighbours.load(self, x, pointer, place)
             if value is not None:
                 return value
-        is_strided = self._is_strided(code, place)
+        is_strided = self._is_strided(code, place, True)
         if is_strided and not x.args and row_squares.is_row(place, self.lanes):
             return row_squares.load(self, x, place)
         read = strided.load if is_strided else memory.load
@@ -98,12 +99,13 @@ class Accesses:
                 self.e, code, f"%b{number}", place, operand(stride), self.lanes, rows, level
             )
 
-    def _is_strided(self, code, place) -> bool:
+    def _is_strided(self, code, place, is_load=False) -> bool:
         """Whether whole vectors are moved for a short stride (see strided.py)."""
         if place.vectors or place.step is None or place.step[0] == "%" or self.lanes == 1:
             return False
         target = self.e.target
-        return int(place.step) > 1 and (target.avx512 or (target.avx2 and nbytes_of(code) >= 4))
+        short = int(place.step) > 1 or (is_load and -SHORT_AXIS <= int(place.step) < -1)
+        return short and (target.avx512 or (target.avx2 and nbytes_of(code) >= 4))
 
     def _with_tail(self, mask):
         if self.mask is None or mask is None:

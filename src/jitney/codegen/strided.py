@@ -1,8 +1,9 @@
 """Loads and stores with a short stride along the vector loop: whole vectors, shuffled in registers.
 
-In: a `Place` whose step is a small number known when the kernel is written ('2' to '8'; the
-parts of complex numbers, columns of narrow matrices). Out: the value(s). A machine's gathers and
-scatters go element by element; here `step` neighbouring vectors are read, and the elements picked.
+In: a `Place` whose step is a small number known when the kernel is written ('2' to '8', for loads
+also '-2' to '-8'; the parts of complex numbers, columns of narrow matrices, mirrored pictures).
+Out: the value(s). A machine's gathers and scatters go element by element; here `step` neighbouring
+vectors are read, and the elements picked.
 Nothing beyond the last wanted element is touched: the last vector is read under a mask.
 """
 
@@ -12,15 +13,20 @@ from .instructions import Value
 
 def load(e, code, pointer, place, lanes, mask=None, guarded=False):
     """The element(s) at place.skip + step*lane; `guarded` as in memory.py."""
-    type_, step = memory.memory_type(code), int(place.step)
+    type_, step, back = memory.memory_type(code), abs(int(place.step)), int(place.step) < 0
     if mask is not None and mask.lanes != lanes:
         mask = e.splat(mask, lanes)
     names = []
     for u in range(e.copies):
         chosen = memory._copy_names(e, mask, u)
+        first = u * step * lanes
+        if back:  # from the last lane's element on
+            first = -first - step * (lanes - 1)
+            if chosen is not None:
+                chosen = _shuffle(e, "i1", chosen, chosen, range(lanes - 1, -1, -1), lanes)
         parts = []
         for k in range(step):
-            at = memory._shifted(e, place.base, (u * step + k) * lanes)
+            at = memory._shifted(e, place.base, first + k * lanes)
             address = e.instruction(f"getelementptr {type_}, ptr {pointer}, i64 {at}")
             # positions of vector k before (or at) the last element
             wanted = [k * lanes + i <= step * (lanes - 1) + place.skip for i in range(lanes)]
@@ -28,17 +34,17 @@ def load(e, code, pointer, place, lanes, mask=None, guarded=False):
             if guarded:
                 address = memory.safe_address(e, address, allowed, lanes)
             parts.append(memory._vector_load(e, f"<{lanes} x {type_}>", type_, address, allowed))
-        names.append(_pick(e, type_, parts, step, place.skip, lanes))
+        names.append(_pick(e, type_, parts, step, place.skip, lanes, back))
     return memory._from_memory(e, code, Value(tuple(names), type_, lanes))
 
 
-def _pick(e, type_, parts, step, skip, lanes):
-    """Every step-th element of the vectors side by side, from `skip` on."""
+def _pick(e, type_, parts, step, skip, lanes, back=False):
+    """Every step-th element of the vectors side by side, from `skip` on; `back`: the last first."""
     found = parts[0]
     for k in range(1, step):
         picks = []
         for i in range(lanes):
-            at = step * i + skip
+            at = step * (lanes - 1 - i if back else i) + skip
             before = at if k == 1 else i  # what was found so far is in its lane already
             picks.append(lanes + at % lanes if at // lanes == k else min(before, lanes - 1))
         found = _shuffle(e, type_, found, parts[k], picks, lanes)

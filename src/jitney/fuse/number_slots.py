@@ -8,7 +8,7 @@ all sizes. That text, without names, is what kernels are cached by.
 from dataclasses import dataclass
 
 from .affine import Affine
-from .kernel import Expr, Kernel, Loop, Store, Stream
+from .kernel import SHORT_AXIS, Expr, Kernel, Loop, Store, Stream
 
 
 class Slots:
@@ -162,7 +162,9 @@ class _Writer:
         vectors."""
         terms, skipped, named = [], 0, self.slots.named
         for atom, c in affine[1]:
-            short = atom in self.lane_loops and 1 < c <= self.kernel.short_stride
+            short = atom in self.lane_loops and (
+                1 < c <= self.kernel.short_stride or -SHORT_AXIS <= c < -1
+            )
             if short:
                 skipped = c
             if (atom, c) not in named:

@@ -193,9 +193,12 @@ def stage_loops(kernel: Kernel) -> list[Loop]:
 
 
 def _longest_last(rows: list[Loop], is_gathered: bool = False) -> list[Loop]:
-    """Vectors along a very short axis would be mostly empty: run them along a long one, strided.
-    `is_gathered`: they would not be read whole, either."""
+    """Vectors along a very short axis would be mostly empty: run them along the one before it, if
+    that is long, whose elements lie nearest; otherwise along the longest one. `is_gathered`: they
+    would not be read whole, either."""
     longest = max(rows, key=lambda lo: lo.extent)
+    if len(rows) > 1 and rows[-2].extent >= LONG_STAGE:
+        longest = rows[-2]
     if rows[-1].extent >= SHORT_AXIS + is_gathered or longest.extent < 4 * rows[-1].extent:
         return rows
     return [lo for lo in rows if lo is not longest] + [longest]
