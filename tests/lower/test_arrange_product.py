@@ -90,3 +90,26 @@ def test_empty_axes():
         x, w = [np.ones(s, np.float32) for s in shapes]
         got = jax.jit(lambda x, w: jnp.einsum("bnc,nm->bmc", x, w))(x, w)
         np.testing.assert_array_equal(got, np.einsum("bnc,nm->bmc", x, w))
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "int8", "int32", "float64", "complex64"])
+@pytest.mark.parametrize("spec", ["nchw,kc->nkhw", "ij,njc->nic", "nhc,ck->khn"])
+def test_dtypes(dtype, spec):
+    rng = np.random.default_rng(6)
+    sizes = dict(n=5, c=24, h=7, w=9, k=33, i=20, j=18)
+    with jax.enable_x64(True):
+        arrays = [jnp.asarray(rng.integers(-3, 4, [sizes[a] for a in axes])).astype(dtype)
+                  for axes in spec.split("->")[0].split(",")]  # fmt: skip
+        got = jax.jit(lambda *a: jnp.einsum(spec, *a))(*arrays)
+        assert got.dtype == dtype
+        wide = [np.asarray(a.astype("complex64" if dtype == "complex64" else "int32"))
+                for a in arrays]  # fmt: skip
+        want = np.einsum(spec, *wide)
+        want = want.astype("int8") if dtype == "int8" else want
+        np.testing.assert_array_equal(np.asarray(got.astype(want.dtype)), want)
+
+
+def test_short_numbers_are_not_packed_for_each_of_many_small_products():
+    x, y = jnp.ones((500, 64, 16), jnp.bfloat16), jnp.ones((64, 64), jnp.bfloat16)
+    text = jax.explain(lambda x, y: jnp.einsum("bkc,nk->bnc", x, y), x, y, rounds=1)
+    assert "kernel" in text.as_text("kernels")

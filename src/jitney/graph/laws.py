@@ -158,7 +158,7 @@ def not_(g, args, dtype):
 
 
 def and_(g, args, dtype):
-    """a & a -> a; a & true -> a; a < 0 and a != 0 -> a < 0."""
+    """a & a -> a; a & true -> a; a < b and a != b -> a < b."""
     a, b = args
     if a is b:
         return a

@@ -11,6 +11,8 @@ elsewhere may want it like that (a chain of products along one axis after the ot
 import math
 from typing import NamedTuple
 
+from ..ir.node import Node
+
 LEAST_COLUMNS = 16  # neighbours in memory: fewer do not fill a vector
 MOST_ROWS = 256  # of the other operand: beside more of them a copy is nothing (800: 8 % less time)
 
@@ -18,7 +20,7 @@ MOST_ROWS = 256  # of the other operand: beside more of them a copy is nothing (
 class _Stored(NamedTuple):
     """An operand as it lies in memory: axis i of the operand is axis order[i] of `node`."""
 
-    node: object
+    node: Node
     order: tuple[int, ...]
     summed: tuple[int, ...]  # axes of `node`, in the order of memory
     outer: tuple[int, ...]  # those before, and
@@ -45,16 +47,19 @@ def arrange_product(g, x, y, contract, code):
         if stored is None or (_is_moved(stored, own) and _grows(this, other, own)):
             continue
         aligned = [others[_place(own, stored, axis)] for axis in stored.summed]
-        if stored.is_split and _is_narrow(other, others):
+        if stored.is_split and _is_narrow(other, others, stored, code):
             return _in_batches(g, stored, own, other, aligned, code, is_first)
         if _is_moved(stored, own) and not (stored.outer and stored.inner):
             return _in_order(g, stored, own, other, aligned, code, is_first)
     return None
 
 
-def _is_narrow(x, summed) -> bool:
-    """Whether an operand is read in place and has few rows."""
-    return _as_stored(x, summed) is not None and _rows(x, summed) <= MOST_ROWS
+def _is_narrow(x, summed, stored: _Stored, code) -> bool:
+    """Whether the other operand is read in place and has few rows. Numbers shorter than the sums
+    are packed, anew for each place along the outer axes: that has to be less than a copy."""
+    columns = math.prod(stored.node.shape[i] for i in stored.inner)
+    most = MOST_ROWS if x.dtype == code and x.dtype in ("f32", "f64") else min(MOST_ROWS, columns)
+    return _as_stored(x, summed) is not None and _rows(x, summed) <= most
 
 
 def _rows(x, summed) -> int:
