@@ -13,6 +13,7 @@ from . import affine as af
 from .kernel import Expr, Kernel, Loop
 from .tiles import choose_tile
 from .turn_rows import bytes_turned, turned_rows
+from .widen_conditions import conditions_between, widen_conditions
 
 SMALL_ELEMENTS = 2048  # below this a call is dispatch, and a short compile matters more than speed
 SHORT_AXIS, SHORT_STAGE, LONG_STAGE = 8, 16, 64
@@ -83,6 +84,10 @@ def _affines(kernel: Kernel, used):
     for expr in used:
         if expr.op in ("load", "index", "saved"):
             yield expr.attrs[-1]
+    yield from _places_of_results(kernel)
+
+
+def _places_of_results(kernel: Kernel):
     for stores in [kernel.stores, *[s.stores for s in kernel.stages]]:
         for store in stores:
             yield store.position
@@ -95,29 +100,43 @@ def _affines(kernel: Kernel, used):
 
 
 def _merge_loops(kernel, used, loops: list[Loop], fixed: set) -> list[Loop]:
-    """Merges neighbours a, b wherever every index has coefficient(a) = coefficient(b)*extent(b)."""
+    """Merges neighbours a, b wherever every index has coefficient(a) = coefficient(b)*extent(b), or
+    conditions on a alone can be conditions on both."""
     i = len(loops) - 2
     loops = list(loops)
     while i >= 0:
         outer, inner = loops[i], loops[i + 1]
         a, b, n = outer.variable, inner.variable, inner.extent
-        if a not in fixed and b not in fixed and all(
-            af.coefficient_of(x, a) == af.coefficient_of(x, b) * n for x in _affines(kernel, used)
-        ):
-            _drop_variable(kernel, used, a)
+        if a not in fixed and b not in fixed and _are_one(kernel, used, a, b, n):
+            _drop_variable(kernel, used, a, b)
             loops[i : i + 2] = [Loop(b, outer.extent * n)]
         i -= 1
     return loops
+
+
+def _are_one(kernel, used, a: int, b: int, n: int) -> bool:
+    """Whether two loops are one (then, they are in the conditions, too)."""
+
+    def follows(x) -> bool:
+        return af.coefficient_of(x, a) == af.coefficient_of(x, b) * n
+
+    if all(follows(x) for x in _affines(kernel, used)):
+        return True
+    found = []
+    if not kernel.stages and all(follows(x) for x in _places_of_results(kernel)):
+        found = conditions_between(used, a, b, n)
+        widen_conditions(kernel, used, found, b, n)
+    return bool(found)
 
 
 def _without(a, variable):
     return (a[0], tuple([t for t in a[1] if t[0] != variable]))
 
 
-def _drop_variable(kernel, used, variable) -> None:
+def _drop_variable(kernel, used, variable, kept) -> None:
     for expr in used:
         if variable in expr.variables:
-            expr.variables = expr.variables - {variable}
+            expr.variables = (expr.variables - {variable}) | {kept}
             if expr.op in ("load", "index", "saved"):
                 expr.attrs = (*expr.attrs[:-1], _without(expr.attrs[-1], variable))
     for stores in [kernel.stores, *[s.stores for s in kernel.stages]]:
