@@ -103,7 +103,8 @@ def typical(found: list[Ceilings]) -> Ceilings:
     """The median of every ceiling."""
     numbers = [f.name for f in fields(Ceilings) if f.name not in ("threads", "copies")]
     medians = {name: statistics.median(getattr(one, name) for one in found) for name in numbers}
-    copies = {name: statistics.median(one.copies[name] for one in found) for name in found[0].copies}
+    sizes = found[0].copies
+    copies = {name: statistics.median(one.copies[name] for one in found) for name in sizes}
     return Ceilings(threads=found[0].threads, copies=copies, **medians)
 
 
