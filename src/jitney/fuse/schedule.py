@@ -215,7 +215,7 @@ def _longest_last(rows: list[Loop], is_gathered: bool = False) -> list[Loop]:
     """Vectors along a very short axis would be mostly empty: run them along the one before it, if
     that is long, whose elements lie nearest; otherwise along the longest one. `is_gathered`: they
     would not be read whole, either."""
-    longest = max(rows, key=lambda lo: lo.extent)
+    longest = max(reversed(rows), key=lambda lo: lo.extent)  # of equal ones the nearest
     if len(rows) > 1 and rows[-2].extent >= LONG_STAGE:
         longest = rows[-2]
     if rows[-1].extent >= SHORT_AXIS + is_gathered or longest.extent < 4 * rows[-1].extent:
