@@ -95,3 +95,17 @@ def test_loops_of_such_stencils():
         want = step(np, want)
     got = jax.jit(lambda x: jax.lax.fori_loop(0, 5, lambda _, x: step(jnp, x), x))(x)
     np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("n", [20, 24, 31, 33, 48, 63])
+def test_cubes_whose_rows_are_short(n):
+    """Borders, strides and components along rows of few vectors, as in longer ones."""
+    x = integers((n, n, 50 if n < 30 else n))
+    f = lambda np, x: sum(np.roll(x, s, a) * (a + 2) for a in range(3) for s in (-1, 1)) - x
+    np.testing.assert_array_equal(jax.jit(lambda x: f(jnp, x))(x), f(np, x))
+    v = integers((n, n, n, 3))
+    for g in (lambda np, v: v[..., ::-1] * v[:, :1], lambda np, v: np.transpose(v, (2, 1, 0, 3)),
+              lambda np, v: np.stack([np.roll(v[..., 2], -1, 1), v[..., 0] - v[..., 1]], -1),
+              lambda np, v: np.pad(v, [(0, 0), (1, 1), (1, 1), (0, 0)], mode="edge"),
+              lambda np, v: v[:, ::-1, ::-1]):  # fmt: skip
+        np.testing.assert_array_equal(jax.jit(lambda v, g=g: g(jnp, v))(v), g(np, v))

@@ -10,13 +10,16 @@ import math
 from ..ir.target import CpuTarget
 from ..ir.types import nbytes_of
 from . import affine as af
-from .kernel import Expr, Kernel, Loop
+from .kernel import SHORT_STRIDE, Expr, Kernel, Loop
 from .tiles import choose_tile
 from .turn_rows import bytes_turned, turned_rows
 from .widen_conditions import conditions_between, widen_conditions
 
 SMALL_ELEMENTS = 2048  # below this a call is dispatch, and a short compile matters more than speed
 SHORT_AXIS, SHORT_STAGE, LONG_STAGE = 8, 16, 64
+# Rows of 24 to 63 elements with borders or short strides: rolled rows of 48 take half of the time,
+# a field of 32 x 32 x 32 x 3 a thirtieth. Others are done sooner by one masked loop.
+MANY_ELEMENTS, LEAST_WOVEN, LEAST_NEAR, LEAST_ROW = 1 << 15, 24, 32, 64
 NS_PER_OPERATION = 0.3  # one vector instruction, about one a cycle at 3.5 GHz
 NS_PER_BYTE = 0.04  # 25 GB/s
 NARROW = 1 << 30
@@ -48,7 +51,7 @@ def schedule_kernel(
         stage.is_part = trip_count(stage) < longest
         longest = max(longest, trip_count(stage))
     elements = rows * max(1, inner)
-    kernel.small = _smallness(kernel, elements, repeated)
+    kernel.small = _smallness(kernel, used, elements, repeated)
     kernel.copies = _vectors_beside(kernel, used, target)
     kernel.tile = choose_tile(kernel, used, target)
     return _cost(kernel, used, rows, inner)
@@ -216,7 +219,8 @@ def _longest_last(rows: list[Loop], is_gathered: bool = False) -> list[Loop]:
     that is long, whose elements lie nearest; otherwise along the longest one. `is_gathered`: they
     would not be read whole, either."""
     longest = max(reversed(rows), key=lambda lo: lo.extent)  # of equal ones the nearest
-    if len(rows) > 1 and rows[-2].extent >= LONG_STAGE:
+    is_large = math.prod([lo.extent for lo in rows]) >= MANY_ELEMENTS
+    if len(rows) > 1 and rows[-2].extent >= (LEAST_NEAR if is_large else LEAST_ROW):
         longest = rows[-2]
     if rows[-1].extent >= SHORT_AXIS + is_gathered or longest.extent < 4 * rows[-1].extent:
         return rows
@@ -230,11 +234,21 @@ def _is_gathered(kernel: Kernel, used: list[Expr]) -> bool:
     return any(abs(step) > 1 for step in steps)
 
 
-def _smallness(kernel, elements, repeated) -> int:
+def _is_woven(kernel: Kernel, used: list[Expr]) -> bool:
+    """Whether something is asked of places along the last row loop, or read or written with a
+    short stride there: then vectors without masks are worth more than a short text."""
+    row = kernel.rows[-1].variable
+    steps = {abs(af.coefficient_of(place, row)) for place in _affines(kernel, used)}
+    asked = any(x.op == "lt" and x.args[0].op == "index" and row in x.variables for x in used)
+    return asked or any(1 < step <= SHORT_STRIDE for step in steps)
+
+
+def _smallness(kernel, used, elements, repeated) -> int:
     if elements <= SMALL_ELEMENTS and not repeated:
         return 2
     if kernel.lane == "row":
-        return int(kernel.rows[-1].extent < 64)
+        is_woven = elements >= MANY_ELEMENTS and _is_woven(kernel, used)
+        return int(kernel.rows[-1].extent < (LEAST_WOVEN if is_woven else LEAST_ROW))
     return int(kernel.lane == "stage" and max(trip_count(s) for s in kernel.stages) < 64)
 
 
