@@ -50,7 +50,7 @@ class Accesses:
             value = neighbours.load(self, x, pointer, place)
             if value is not None:
                 return value
-        is_strided = self._is_strided(code, place, True)
+        is_strided = self._is_strided(code, place, is_load=True)
         if is_strided and not x.args and row_squares.is_row(place, self.lanes):
             return row_squares.load(self, x, place)
         read = strided.load if is_strided else memory.load

@@ -11,8 +11,9 @@ Keeps: every value; nothing is read that was not read before.
 from functools import partial
 
 from . import affine as af
+from .fold_conditions import conditions_of, still_alive
 from .interior import condition_range
-from .kernel import Expr, Kernel, append_expression, live_expressions
+from .kernel import Expr, Kernel, append_expression
 from .schedule import own_cost
 
 
@@ -25,11 +26,7 @@ def choose_rows(kernel: Kernel, used: list[Expr]) -> list[Expr]:
         chooser.keep(x)
     if not chooser.has_changed:
         return used
-    alive = {x.id for x in live_expressions(kernel)}
-    found = [x for x in chooser.found if x.id in alive]
-    for x in found:
-        x.cost = own.get(x.id, 1) + sum([a.cost for a in x.args])
-    return found
+    return still_alive(kernel, chooser.found, own)
 
 
 class _Chooser:
@@ -119,7 +116,7 @@ class _Chooser:
     def _masks_left(self, inside, yes: Expr, no: Expr) -> tuple | None:
         """What both loads still ask (one mask, or none) where the condition has chosen; None if
         that is not the same."""
-        asked = [self._parts(x.args[0]) if x.args else [] for x in (yes, no)]
+        asked = [conditions_of(x.args[0]) if x.args else [] for x in (yes, no)]
         left = [
             {m.id: m for m in parts if not self._is_implied(m, inside, holds)}
             for parts, holds in zip(asked, (True, False), strict=True)
@@ -138,12 +135,6 @@ class _Chooser:
             make = partial(append_expression, self.kernel, self.found)
             self.both[key] = make("and", *self._all_of(tuple(first)), last, dtype="b1")
         return (self.both[key],)
-
-    def _parts(self, mask: Expr) -> list[Expr]:
-        """The conditions that all must hold."""
-        if mask.op != "and":
-            return [mask]
-        return [part for a in mask.args for part in self._parts(a)]
 
     def _is_implied(self, mask: Expr, inside: tuple[int, int, int], holds: bool) -> bool:
         """Whether a mask holds wherever the condition does (or does not)."""

@@ -21,11 +21,23 @@ def fold_conditions(kernel: Kernel, used: list[Expr]) -> list[Expr]:
     folder, own = _Folder(kernel, known, extents), {x.id: own_cost(x) for x in used}
     for x in used:
         folder.keep(x)
+    return still_alive(kernel, folder.found, own)
+
+
+def still_alive(kernel: Kernel, found: list[Expr], own: dict[int, int]) -> list[Expr]:
+    """What is still needed of expressions of which some have other operands now, with its cost."""
     alive = {x.id for x in live_expressions(kernel)}
-    found = [x for x in folder.found if x.id in alive]
+    found = [x for x in found if x.id in alive]
     for x in found:
         x.cost = own.get(x.id, 1) + sum([a.cost for a in x.args])
     return found
+
+
+def conditions_of(mask: Expr) -> list[Expr]:
+    """The conditions that all must hold."""
+    if mask.op != "and":
+        return [mask]
+    return [part for a in mask.args for part in conditions_of(a)]
 
 
 def _known(used: list[Expr], extents: dict[int, int]) -> dict[int, bool]:
@@ -69,17 +81,11 @@ class _Folder:
         """What a choice always is. A masked load is 0 where it is not wanted."""
         if condition.id in self.known:
             return yes if self.known[condition.id] else no
-        is_own = yes.op == "load" and yes.args and condition in self._parts(yes.args[0])
+        is_own = yes.op == "load" and yes.args and condition in conditions_of(yes.args[0])
         never = no.op == "load" and no.args and any(
-            self.known.get(part.id) is False for part in self._parts(no.args[0])
+            self.known.get(part.id) is False for part in conditions_of(no.args[0])
         )  # fmt: skip
         return yes if is_own and never else None
-
-    def _parts(self, mask: Expr) -> list[Expr]:
-        """The conditions that all must hold."""
-        if mask.op != "and":
-            return [mask]
-        return [part for a in mask.args for part in self._parts(a)]
 
     def _asked(self, mask: Expr) -> tuple[Expr, ...]:
         """The mask without the conditions that hold everywhere, or wherever another one does."""

@@ -10,16 +10,16 @@ import math
 from ..ir.target import CpuTarget
 from ..ir.types import nbytes_of
 from . import affine as af
-from .kernel import SHORT_STRIDE, Expr, Kernel, Loop
+from .kernel import SHORT_AXIS, SHORT_STRIDE, Expr, Kernel, Loop
 from .tiles import choose_tile
 from .turn_rows import bytes_turned, turned_rows
 from .widen_conditions import conditions_between, widen_conditions
 
 SMALL_ELEMENTS = 2048  # below this a call is dispatch, and a short compile matters more than speed
-SHORT_AXIS, SHORT_STAGE, LONG_STAGE = 8, 16, 64
+SHORT_STAGE, LONG_STAGE = 16, 64
 # Rows of 24 to 63 elements with borders or short strides: rolled rows of 48 take half of the time,
-# a field of 32 x 32 x 32 x 3 a thirtieth. Others are done sooner by one masked loop.
-MANY_ELEMENTS, LEAST_WOVEN, LEAST_NEAR, LEAST_ROW = 1 << 15, 24, 32, 64
+# a field of 32 x 32 x 32 x 3 a fiftieth. Others are done sooner by one masked loop.
+MANY_ELEMENTS, LEAST_WOVEN, LEAST_NEAR = 1 << 15, 24, 32
 NS_PER_OPERATION = 0.3  # one vector instruction, about one a cycle at 3.5 GHz
 NS_PER_BYTE = 0.04  # 25 GB/s
 NARROW = 1 << 30
@@ -220,7 +220,7 @@ def _longest_last(rows: list[Loop], is_gathered: bool = False) -> list[Loop]:
     would not be read whole, either."""
     longest = max(reversed(rows), key=lambda lo: lo.extent)  # of equal ones the nearest
     is_large = math.prod([lo.extent for lo in rows]) >= MANY_ELEMENTS
-    if len(rows) > 1 and rows[-2].extent >= (LEAST_NEAR if is_large else LEAST_ROW):
+    if len(rows) > 1 and rows[-2].extent >= (LEAST_NEAR if is_large else LONG_STAGE):
         longest = rows[-2]
     if rows[-1].extent >= SHORT_AXIS + is_gathered or longest.extent < 4 * rows[-1].extent:
         return rows
@@ -248,7 +248,7 @@ def _smallness(kernel, used, elements, repeated) -> int:
         return 2
     if kernel.lane == "row":
         is_woven = elements >= MANY_ELEMENTS and _is_woven(kernel, used)
-        return int(kernel.rows[-1].extent < (LEAST_WOVEN if is_woven else LEAST_ROW))
+        return int(kernel.rows[-1].extent < (LEAST_WOVEN if is_woven else LONG_STAGE))
     return int(kernel.lane == "stage" and max(trip_count(s) for s in kernel.stages) < 64)
 
 

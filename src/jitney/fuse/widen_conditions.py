@@ -8,9 +8,9 @@ rows shifted by so many numbers, and vectors run along these.
 
 from .affine import coefficient_of
 from .kernel import Expr, Kernel, append_expression
+from .pull_views import is_structural
 
-MOST_STRUCTURAL = 64  # constants up to here are in the kernel's text, which others' sizes are not
-SHORT = 128  # of an inner axis: longer rows are vectors enough, and choose what they read
+LONG_INNER = 128  # of an inner axis: longer rows are vectors enough, and choose what they read
 
 
 def conditions_between(used: list[Expr], outer: int, inner: int, n: int) -> list[Expr]:
@@ -20,7 +20,7 @@ def conditions_between(used: list[Expr], outer: int, inner: int, n: int) -> list
         if x.op in ("load", "index", "saved"):
             position = x.attrs[-1]
             if coefficient_of(position, outer) != coefficient_of(position, inner) * n:
-                if x.op != "index" or position[1] != ((outer, 1),) or n >= SHORT:
+                if x.op != "index" or position[1] != ((outer, 1),) or n >= LONG_INNER:
                     return []
                 places.add(x.id)
     for x in used:
@@ -31,7 +31,9 @@ def conditions_between(used: list[Expr], outer: int, inner: int, n: int) -> list
     return found
 
 
-def widen_conditions(kernel: Kernel, used: list[Expr], found: list[Expr], inner: int, n: int):
+def widen_conditions(
+    kernel: Kernel, used: list[Expr], found: list[Expr], inner: int, n: int
+) -> None:
     """See the module's text; the loops are merged into the inner one afterwards."""
     for place in {x.args[0].id: x.args[0] for x in found}.values():
         place.attrs = ((place.attrs[-1][0] * n, ((inner, 1),)),)
@@ -39,7 +41,7 @@ def widen_conditions(kernel: Kernel, used: list[Expr], found: list[Expr], inner:
     for x in found:
         made: list[Expr] = []
         limit = x.args[1].attrs[0] * n
-        op = "const" if limit <= MOST_STRUCTURAL else "param"
+        op = "const" if is_structural(limit, "u64") else "param"
         bound = append_expression(kernel, made, op, attrs=(limit,), dtype="u64")
         bound.cost = 0
         x.args = x.args[0], bound

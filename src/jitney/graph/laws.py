@@ -77,6 +77,14 @@ def _fold(g, op, args, dtype):
     return _spread(g, g.lit(value, dtype), args[0])
 
 
+def _neutral(g, op, args, dtype, number):
+    """The other operand where one is a number that changes nothing; else literals are folded."""
+    a, b = args
+    if _is(_scalar(b), number):
+        return a
+    return b if _is(_scalar(a), number) else _fold(g, op, args, dtype)
+
+
 def fold_convert(g, lit, code):
     """convert of a literal -> literal (saturating like the machine's conversion)."""
     value, target = _value(lit), DTYPE_OF_CODE[code]
@@ -95,13 +103,7 @@ def fold_convert(g, lit, code):
 
 def add(g, args, dtype):
     """a + 0 -> a for integers; a + -0.0 -> a for floats."""
-    a, b = args
-    zero = 0 if kind_of(dtype) != "f" else -0.0
-    if _is(_scalar(b), zero):
-        return a
-    if _is(_scalar(a), zero):
-        return b
-    return _fold(g, "add", args, dtype)
+    return _neutral(g, "add", args, dtype, 0 if kind_of(dtype) != "f" else -0.0)
 
 
 def sub(g, args, dtype):
@@ -114,12 +116,7 @@ def sub(g, args, dtype):
 
 def mul(g, args, dtype):
     """a * 1 -> a; 1 * a -> a."""
-    a, b = args
-    if _is(_scalar(b), 1):
-        return a
-    if _is(_scalar(a), 1):
-        return b
-    return _fold(g, "mul", args, dtype)
+    return _neutral(g, "mul", args, dtype, 1)
 
 
 def div(g, args, dtype):
@@ -175,24 +172,12 @@ def and_(g, args, dtype):
 
 def or_(g, args, dtype):
     """a | a -> a; a | false -> a."""
-    a, b = args
-    if a is b:
-        return a
-    if _is(_scalar(b), 0):
-        return a
-    if _is(_scalar(a), 0):
-        return b
-    return _fold(g, "or", args, dtype)
+    return args[0] if args[0] is args[1] else _neutral(g, "or", args, dtype, 0)
 
 
 def xor(g, args, dtype):
     """a ^ 0 -> a."""
-    a, b = args
-    if _is(_scalar(b), 0):
-        return a
-    if _is(_scalar(a), 0):
-        return b
-    return _fold(g, "xor", args, dtype)
+    return _neutral(g, "xor", args, dtype, 0)
 
 
 def is_nonnegative(node, depth=6) -> bool:

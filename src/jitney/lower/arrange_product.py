@@ -43,27 +43,25 @@ def arrange_product(g, x, y, contract, code):
         return None
     sides = ((x, y, contract, True), (y, x, contract[::-1], False))
     for this, other, (own, others), is_first in sides:
-        stored = _as_stored(this, own)
-        if stored is None or (_is_moved(stored, own) and _grows(this, other, own)):
+        stored, terms = _as_stored(this, own), math.prod(this.shape[i] for i in own)
+        rows = other.size // terms
+        if stored is None or (_is_moved(stored, own) and rows > terms):  # the result is larger
             continue
         aligned = [others[_place(own, stored, axis)] for axis in stored.summed]
-        if stored.is_split and _is_narrow(other, others, stored, code):
+        if stored.is_split and rows <= _most_rows(other, others, stored, code):
             return _in_batches(g, stored, own, other, aligned, code, is_first)
         if _is_moved(stored, own) and not (stored.outer and stored.inner):
             return _in_order(g, stored, own, other, aligned, code, is_first)
     return None
 
 
-def _is_narrow(x, summed, stored: _Stored, code) -> bool:
-    """Whether the other operand is read in place and has few rows. Numbers shorter than the sums
-    are packed, anew for each place along the outer axes: that has to be less than a copy."""
+def _most_rows(x, summed, stored: _Stored, code) -> int:
+    """Of the other operand, 0 if it is not read in place. Numbers shorter than the sums are packed,
+    anew for each place along the outer axes: that has to be less than a copy."""
+    if _as_stored(x, summed) is None:
+        return 0
     columns = math.prod(stored.node.shape[i] for i in stored.inner)
-    most = MOST_ROWS if x.dtype == code and x.dtype in ("f32", "f64") else min(MOST_ROWS, columns)
-    return _as_stored(x, summed) is not None and _rows(x, summed) <= most
-
-
-def _rows(x, summed) -> int:
-    return x.size // math.prod(x.shape[i] for i in summed)
+    return MOST_ROWS if x.dtype == code and x.dtype in ("f32", "f64") else min(MOST_ROWS, columns)
 
 
 def _is_moved(stored: _Stored, own) -> bool:
@@ -84,12 +82,6 @@ def _as_stored(x, summed) -> _Stored | None:
 def _place(summed, stored: _Stored, axis: int) -> int:
     """Which of the operand's summed axes is this one of memory."""
     return [stored.order[i] for i in summed].index(axis)
-
-
-def _grows(x, y, summed) -> bool:
-    """Whether the result is larger than the first operand."""
-    terms = math.prod(x.shape[i] for i in summed)
-    return y.size // terms > terms
 
 
 def _in_batches(g, stored: _Stored, own, other, aligned, code, is_first: bool):
