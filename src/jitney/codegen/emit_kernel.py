@@ -15,7 +15,7 @@ from ..fuse.kernel import Stream
 from ..fuse.pieces import count_parameters
 from ..fuse.schedule import lanes_of
 from ..ir.target import CpuTarget
-from . import interior, memory, reduce, register_loop, row_pipeline, sweep, transpose
+from . import interior, memory, reduce, register_loop, row_pipeline, short_rows, sweep, transpose
 from .accesses import Accesses, operand
 from .elementwise import constant_of_bits, evaluate, llvm_type
 from .emitter import Emitter
@@ -155,6 +155,9 @@ class KernelEmitter(Accesses, VectorLoops):
         counters = RowCounters(self, rows, by_chunks)
         if self.kernel.pipelined and not by_chunks:
             row_pipeline.emit_rows(self, counters)
+            return
+        if self.kernel.short and self.kernel.tile is None:
+            short_rows.emit_rows(self)
             return
 
         def piece(number, digits):

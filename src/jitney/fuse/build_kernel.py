@@ -44,10 +44,14 @@ class NeedRows(Exception):
 
 
 class KernelBuilder(Stages):
-    """State of one kernel being written; `partition` answers `view_of(node)`, `request(node)`."""
+    """State of one kernel being written; `partition` answers `view_of(node)`, `request(node)`.
+    `may_split`: whether it may be begun again with loops over a finer shape (split_axes.py)."""
 
-    def __init__(self, partition, roots, row_positions=None, written_out=0):
-        super().__init__(roots[0][0], row_positions, written_out)
+    def __init__(
+        self, partition, roots, row_positions=None, written_out=0, shape=None, may_split=False
+    ):
+        super().__init__(roots[0][0], row_positions, written_out, shape)
+        self.may_split = may_split
         self.partition = partition
         self.roots = {node.id for node, _ in roots}
         self.root_key = roots[0][0].id

@@ -135,6 +135,16 @@ class Stream(IntEnum):
     PARTS = 2
 
 
+class Short(IntEnum):
+    """Rows of a few elements (codegen/short_rows.py): no, one vector at most, whole vectors, or
+    whole ones and a part of one."""
+
+    NO = 0
+    ONE = 1
+    WHOLE = 2
+    BOTH = 3
+
+
 class Tile(NamedTuple):
     """Squares of the row loops (`variable`, the last one), `side` elements wide, in which vectors
     have `lanes`; `ahead`: the next square's lines are asked for (see tiles.py)."""
@@ -157,6 +167,7 @@ class Kernel:
     exprs: list[Expr]
     saved: list[tuple[str, int]] = field(default_factory=list)
     small: int = 0
+    short: Short = Short.NO
     stream: Stream = Stream.NONE
     tile: Tile | None = None
     operations: tuple[str, ...] = ()

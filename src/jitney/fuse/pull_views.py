@@ -12,6 +12,8 @@ from ..ir.types import kind_of
 from . import affine as af
 from .kernel import Reduction
 from .pull_rules import is_elementwise, pull_rule
+from .reshaped_index import reshaped_index
+from .split_axes import ask_for_split
 
 # A literal with one of these values (or a small integer) stays in the code, any other becomes a
 # parameter of the kernel, so that programs that differ only in constants share machine code.
@@ -164,72 +166,6 @@ def pull_iota(builder, node, index, mask):
 
 
 # ---------------------------------------------------------------------- reshape
-def split_groups(shape, target):
-    """Pairs of axis ranges of two shapes with equal products, finest first.
-
-    >>> split_groups((6, 4), (2, 3, 4))
-    [((0,), (0, 1)), ((1,), (2,))]
-    """
-    a = [i for i, n in enumerate(shape) if n != 1]
-    b = [i for i, n in enumerate(target) if n != 1]
-    groups, i, j = [], 0, 0
-    while i < len(a) and j < len(b):
-        left, right = [a[i]], [b[j]]
-        p, q = shape[a[i]], target[b[j]]
-        i, j = i + 1, j + 1
-        while p != q:
-            if p < q:
-                p *= shape[a[i]]
-                left.append(a[i])
-                i += 1
-            else:
-                q *= target[b[j]]
-                right.append(b[j])
-                j += 1
-        groups.append((tuple(left), tuple(right)))
-    return groups
-
-
-def decompose(builder, position, extents):
-    """The multi-index of a linear position in a box of `extents`, if it needs no division."""
-    strides = af.contiguous_strides(extents)
-    rest, result = position, []
-    for stride in strides:
-        if stride == 1:
-            result.append(rest)
-            break
-        whole = [(atom, c // stride) for atom, c in rest[1] if c % stride == 0]
-        part = [(atom, c) for atom, c in rest[1] if c % stride]
-        low = rest[0] % stride
-        bound = low
-        for atom, c in part:
-            if c < 0 or atom < 0:
-                return None
-            bound += c * (builder.extents[atom] - 1)
-        if bound >= stride:
-            return None
-        result.append((rest[0] // stride, tuple(whole)))
-        rest = (low, tuple(part))
-    return result
-
-
-def reshaped_index(builder, index, shape, target):
-    """index into `target` -> index into `shape` (same size), or None if it needs a division."""
-    inner = [af.ZERO] * len(shape)
-    for left, right in split_groups(shape, target):
-        extents = [target[axis] for axis in right]
-        position = af.dot([index[axis] for axis in right], af.contiguous_strides(extents))
-        if len(left) == 1:
-            inner[left[0]] = position
-            continue
-        parts = decompose(builder, position, [shape[axis] for axis in left])
-        if parts is None:
-            return None
-        for axis, part in zip(left, parts, strict=True):
-            inner[axis] = part
-    return tuple(inner)
-
-
 @pull_rule("reshape")
 def pull_reshape(builder, node, index, mask):
     operand = node.args[0]
@@ -242,6 +178,7 @@ def pull_reshape(builder, node, index, mask):
         args = tuple([builder.partition.reshape(a, node.shape) for a in operand.args])
         values = tuple([builder.value(a, index, mask) for a in args])
         return builder.make(operand.op, values, operand.dtype)
+    ask_for_split(builder, node, index)
     view = builder.partition.request(operand)
     return builder.load(view.reshaped(node.shape), index, mask)
 

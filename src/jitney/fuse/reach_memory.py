@@ -2,7 +2,7 @@
 
 In: a scheduled kernel and its live expressions. Out: the same kernel with what is known of its
 `borders` and `near` loads, whether its results `stream` past the caches, the rows that are asked
-for ahead (`jumps`) and those taken at a time (`sweep`).
+for ahead (`jumps`), those taken at a time (`sweep`) and those that are `short`.
 Keeps: the meaning. The constants are measured (see docs/performance.md) or say why.
 """
 
@@ -12,9 +12,9 @@ from ..ir.target import CpuTarget
 from ..ir.types import nbytes_of
 from . import affine as af
 from .interior import find_borders
-from .kernel import Expr, Kernel, Loop, Stream
+from .kernel import Expr, Kernel, Loop, Short, Stream
 from .near_loads import find_near_loads
-from .schedule import own_cost, stage_loops, trip_count
+from .schedule import lanes_of, own_cost, stage_loops, trip_count
 from .tiles import LINE_BYTES, streams_tiles
 
 STREAM_BYTES = 16 << 20  # from this size of result on non-temporal stores win (measured)
@@ -29,6 +29,8 @@ ROWS_SWEPT = ((10, 16), (60, 4))  # by the cost of an element
 FEW_SWEPT, SET_BYTES = 4, 4096  # rows so far apart meet in one set of the first cache
 MOST_FROM_MEMORY = 8  # more rows at a time come sooner (4096 x 4096: .75 of the time of 4)
 MIN_SWEPT = 32  # rows that are worth going through in the order of memory
+MOST_SHORT = 256  # elements of rows whose beginnings are counted on
+LEAST_COUNTED = 1 << 15  # elements of a kernel that is worth the longer text
 MAX_ANEW = 16  # cost of what each turn computes anew for its rows: a division, say
 
 
@@ -39,6 +41,7 @@ def reach_memory(kernel: Kernel, used: list[Expr], target: CpuTarget) -> None:
     kernel.stream = streams_tiles(kernel, target) if kernel.tile else _streams(kernel, used)
     kernel.jumps = _jumps(kernel, used)
     kernel.sweep = _rows_swept(kernel, used, target)
+    kernel.short = _short_rows(kernel, lanes_of(kernel, used, target))
 
 
 def _streams(kernel: Kernel, used: list[Expr]) -> Stream:
@@ -126,6 +129,21 @@ def _jumps(kernel: Kernel, used: list[Expr]) -> int:
         ):
             return max(LEAST_AHEAD, BYTES_AHEAD // (row.extent * size))
     return 0
+
+
+def _short_rows(kernel: Kernel, lanes: int) -> Short:
+    """How rows are gone through whose beginnings should be counted on from row to row."""
+    is_plain = kernel.lane == "row" and not (kernel.stages or kernel.saved or kernel.turned)
+    if not is_plain or kernel.tile is not None or len(kernel.rows) < 2 or kernel.small == 2:
+        return Short.NO
+    if kernel.borders or kernel.near or kernel.stream or kernel.jumps:
+        return Short.NO
+    length = kernel.rows[-1].extent
+    if length > MOST_SHORT or math.prod(lo.extent for lo in kernel.rows) < LEAST_COUNTED:
+        return Short.NO
+    if length <= lanes:
+        return Short.ONE
+    return Short.BOTH if length % lanes else Short.WHOLE
 
 
 def _span(position, extents: dict[int, int]) -> int:

@@ -17,9 +17,10 @@ from .widen_conditions import conditions_between, widen_conditions
 
 SMALL_ELEMENTS = 2048  # below this a call is dispatch, and a short compile matters more than speed
 SHORT_STAGE, LONG_STAGE = 16, 64
-# Rows of 24 to 63 elements with borders or short strides: rolled rows of 48 take half of the time,
-# a field of 32 x 32 x 32 x 3 a fiftieth. Others are done sooner by one masked loop.
-MANY_ELEMENTS, LEAST_WOVEN, LEAST_NEAR = 1 << 15, 24, 32
+# Rows of less than 64 elements with short strides, or with borders, that are no masked loop: 3000
+# mirrored pictures of 20 x 3 take a fifth of the time, a field of 32 x 32 x 32 x 3 a fiftieth,
+# rolled rows of 48 half of it, but rolled ones of 16 three times as much.
+MANY_ELEMENTS, LEAST_STRIDED, LEAST_ASKED = 1 << 15, 12, 24
 NS_PER_OPERATION = 0.3  # one vector instruction, about one a cycle at 3.5 GHz
 NS_PER_BYTE = 0.04  # 25 GB/s
 NARROW = 1 << 30
@@ -220,7 +221,7 @@ def _longest_last(rows: list[Loop], is_gathered: bool = False) -> list[Loop]:
     would not be read whole, either."""
     longest = max(reversed(rows), key=lambda lo: lo.extent)  # of equal ones the nearest
     is_large = math.prod([lo.extent for lo in rows]) >= MANY_ELEMENTS
-    if len(rows) > 1 and rows[-2].extent >= (LEAST_NEAR if is_large else LONG_STAGE):
+    if len(rows) > 1 and rows[-2].extent >= (LEAST_STRIDED if is_large else LONG_STAGE):
         longest = rows[-2]
     if rows[-1].extent >= SHORT_AXIS + is_gathered or longest.extent < 4 * rows[-1].extent:
         return rows
@@ -234,21 +235,22 @@ def _is_gathered(kernel: Kernel, used: list[Expr]) -> bool:
     return any(abs(step) > 1 for step in steps)
 
 
-def _is_woven(kernel: Kernel, used: list[Expr]) -> bool:
-    """Whether something is asked of places along the last row loop, or read or written with a
-    short stride there: then vectors without masks are worth more than a short text."""
+def _least_whole(kernel: Kernel, used: list[Expr]) -> int:
+    """From which length on the rows of a large kernel are worth vectors without masks: sooner where
+    something is read or written with a short stride along them, or asked of their places."""
     row = kernel.rows[-1].variable
     steps = {abs(af.coefficient_of(place, row)) for place in _affines(kernel, used)}
-    asked = any(x.op == "lt" and x.args[0].op == "index" and row in x.variables for x in used)
-    return asked or any(1 < step <= SHORT_STRIDE for step in steps)
+    if any(x.op == "lt" and x.args[0].op == "index" and row in x.variables for x in used):
+        return LEAST_ASKED
+    return LEAST_STRIDED if any(1 < step <= SHORT_STRIDE for step in steps) else LONG_STAGE
 
 
 def _smallness(kernel, used, elements, repeated) -> int:
     if elements <= SMALL_ELEMENTS and not repeated:
         return 2
     if kernel.lane == "row":
-        is_woven = elements >= MANY_ELEMENTS and _is_woven(kernel, used)
-        return int(kernel.rows[-1].extent < (LEAST_WOVEN if is_woven else LONG_STAGE))
+        least = _least_whole(kernel, used) if elements >= MANY_ELEMENTS else LONG_STAGE
+        return int(kernel.rows[-1].extent < least)
     return int(kernel.lane == "stage" and max(trip_count(s) for s in kernel.stages) < 64)
 
 

@@ -12,16 +12,18 @@ from ..ir.node import Node
 from . import affine as af
 from .expressions import Expressions
 from .kernel import Expr, Loop, Stage
+from .split_axes import joined_index
 
 ROW_LIMIT = 12288  # elements of a row kept between stages: it must fit in L2 beside its sources
 COLUMNS = 1 << 20  # the level of the stage that stores a row's columns: after every reduction
 
 
 class Stages(Expressions):
-    """The loops so far. `row_positions`: the axes of `root` that are rows, if others are columns of
-    a last stage; `written_out`: so many last axes are no loops, their elements are written out."""
+    """The loops so far: over `root`'s shape, or `shape`, in which axes are split (split_axes.py).
+    `row_positions`: the axes that are rows, if others are columns of a last stage; `written_out`:
+    so many last axes are no loops, their elements are written out."""
 
-    def __init__(self, root: Node, row_positions=None, written_out=0):
+    def __init__(self, root: Node, row_positions=None, written_out=0, shape=None):
         super().__init__()
         self.extents: dict[int, int] = {}
         self.chunked: dict[int, tuple[int, int]] = {}
@@ -33,11 +35,13 @@ class Stages(Expressions):
         self.saved_level: list[int] = []
         self._levels: dict[int, int] = {}
         self.column_stage: Stage | None = None
-        self._make_loops(root, row_positions)
+        self.shape = root.shape if shape is None else shape
+        places = self._make_loops(row_positions)
+        self.root_index = joined_index(places, self.shape, root.shape)
         self.root_indices = [self.root_index]  # all that are computed at a turn of the row loops
         self.written_out = written_out
         if written_out:
-            self._write_out_last_axes(root, written_out)
+            self._write_out_last_axes(places, root, written_out)
 
     # ------------------------------------------------------------------ loops
     def new_variable(self, extent: int) -> int:
@@ -45,11 +49,12 @@ class Stages(Expressions):
         self.extents[number] = extent
         return number
 
-    def _make_loops(self, root: Node, row_positions) -> None:
+    def _make_loops(self, row_positions) -> list[af.Affine]:
+        """The places along each axis of `shape`."""
         self.row_variables: list[int] = []
         self.column_variables: list[int] = []
         index = []
-        for position, extent in enumerate(root.shape):
+        for position, extent in enumerate(self.shape):
             if extent == 1:
                 index.append(af.ZERO)
                 continue
@@ -60,21 +65,21 @@ class Stages(Expressions):
         self.position_of = {
             v[1][0][0]: position for position, v in enumerate(index) if v[1]
         }
-        self.root_index = tuple(index)
         self.row_set = frozenset(self.row_variables)
         if self.column_variables:
             self._make_column_stage()
+        return index
 
-    def _write_out_last_axes(self, root: Node, count: int) -> None:
+    def _write_out_last_axes(self, places, root: Node, count: int) -> None:
         """The elements of the last axes instead of loops over them (see write_out.py)."""
-        extents = root.shape[-count:]
+        extents = self.shape[-count:]
         for extent in extents:
             if extent > 1:
                 del self.extents[self.row_variables.pop()]
         self.row_set = frozenset(self.row_variables)
         self.root_indices = [
-            (*self.root_index[:-count], *map(af.constant, places))
-            for places in itertools.product(*map(range, extents))
+            joined_index((*places[:-count], *map(af.constant, last)), self.shape, root.shape)
+            for last in itertools.product(*map(range, extents))
         ]
 
     def _make_column_stage(self) -> None:

@@ -26,6 +26,7 @@ from .reach_memory import reach_memory
 from .reuse_kernel import Recorder, describe, remember, reuse
 from .schedule import schedule_kernel
 from .sibling_reductions import store_beside
+from .split_axes import MOST_SPLITS, NeedSplit
 from .watch_less import watch_less
 from .write_out import has_short_columns, is_short_enough, short_last_axes
 
@@ -56,9 +57,9 @@ def _written(partition: Any, roots, position, described, beside) -> KernelStep:
     step = _step_of(partition, builder, stores, roots[0][0].op)
     axes = 0
     if not beside and position is None:
-        axes = short_last_axes(step, roots) or int(has_short_columns(step, builder, roots))
+        axes = short_last_axes(step, builder, roots) or int(has_short_columns(step, builder))
     if axes:
-        builder = KernelBuilder(recorder, roots, rows, axes)
+        builder = KernelBuilder(recorder, roots, rows, axes, builder.shape)
         written = _step_of(partition, builder, _stores(builder, roots, None), roots[0][0].op)
         step = written if is_short_enough(written) else step
     if described is not None:
@@ -69,12 +70,15 @@ def _written(partition: Any, roots, position, described, beside) -> KernelStep:
 
 def _pulled(partition: Any, roots, position, described, beside):
     """(the builder of a kernel, who answered it, the stores, which positions are rows, or None for
-    all); it is begun again if that is asked for, which it is once at most (see [Note: rows])."""
-    rows, notes = None, dict[tuple, None]()
+    all); it is begun again if that is asked for: once at most for its rows (see [Note: rows]), a
+    few times for its shape (`split_axes.py`)."""
+    rows, shape, notes, splits = None, None, dict[tuple, None](), MOST_SPLITS
+    if beside or position is not None:
+        splits = 0
     while True:
         mark = partition.mark()
         recorder = Recorder(partition, described, notes)
-        builder = KernelBuilder(recorder, [*roots, *beside], rows)
+        builder = KernelBuilder(recorder, [*roots, *beside], rows, 0, shape, splits > 0)
         try:
             stores = _stores(builder, roots, position)
             for node, view in beside:
@@ -82,6 +86,9 @@ def _pulled(partition: Any, roots, position, described, beside):
             return builder, recorder, stores, rows
         except NeedRows as need:
             rows, notes = need.positions, recorder.notes()
+            partition.go_back(mark)
+        except NeedSplit as need:
+            rows, shape, notes, splits = None, need.shape, recorder.notes(), splits - 1
             partition.go_back(mark)
 
 

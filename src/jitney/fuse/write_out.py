@@ -17,9 +17,9 @@ MOST_EXPRESSIONS = 300  # of all elements: more would only make the kernel longe
 MOST_REPEATED = 1000  # before what they have in common is found
 
 
-def short_last_axes(step, roots: list[tuple[Node, object]]) -> int:
+def short_last_axes(step, builder, roots: list[tuple[Node, object]]) -> int:
     """See the module's text; 0 for most kernels."""
-    kernel, shape = step.slotted.kernel, roots[0][0].shape
+    kernel, shape = step.slotted.kernel, builder.shape
     if kernel.lane != "row" or kernel.stages or kernel.small or kernel.tile is not None:
         return 0
     lane = kernel.rows[-1]
@@ -33,7 +33,7 @@ def short_last_axes(step, roots: list[tuple[Node, object]]) -> int:
     return 0
 
 
-def has_short_columns(step, builder, roots: list[tuple[Node, object]]) -> bool:
+def has_short_columns(step, builder) -> bool:
     """Whether the stages of a kernel go along an axis in steps of a short last one, each of whose
     elements is a row: all that a vector of memory holds should be used when it is read."""
     variables = builder.row_variables
@@ -41,7 +41,7 @@ def has_short_columns(step, builder, roots: list[tuple[Node, object]]) -> bool:
         return False
     last = variables[-1]
     number = builder.extents[last]
-    if builder.position_of[last] != len(roots[0][0].shape) - 1 or not number <= SHORT_AXIS:
+    if builder.position_of[last] != len(builder.shape) - 1 or not number <= SHORT_AXIS:
         return False
     inner = [stage.loops[-1].variable for stage in builder.stage_list if stage.loops]
     steps = [

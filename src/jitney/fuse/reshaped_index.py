@@ -1,0 +1,76 @@
+"""Where an element of a reshaped array is in the array before.
+
+In: an index into a shape, whose loops have known extents, and another shape of as many elements.
+Out: the index into that, if it can be said without a division.
+"""
+
+from . import affine as af
+
+
+def split_groups(shape, target):
+    """Pairs of axis ranges of two shapes with equal products, finest first.
+
+    >>> split_groups((6, 4), (2, 3, 4))
+    [((0,), (0, 1)), ((1,), (2,))]
+    """
+    a = [i for i, n in enumerate(shape) if n != 1]
+    b = [i for i, n in enumerate(target) if n != 1]
+    groups, i, j = [], 0, 0
+    while i < len(a) and j < len(b):
+        left, right = [a[i]], [b[j]]
+        p, q = shape[a[i]], target[b[j]]
+        i, j = i + 1, j + 1
+        while p != q:
+            if p < q:
+                p *= shape[a[i]]
+                left.append(a[i])
+                i += 1
+            else:
+                q *= target[b[j]]
+                right.append(b[j])
+                j += 1
+        groups.append((tuple(left), tuple(right)))
+    return groups
+
+
+def joined_places(index, shape, target):
+    """index into `target` -> for each group of axes of two shapes (`split_groups`) the linear place
+    within it."""
+    for left, right in split_groups(shape, target):
+        extents = [target[axis] for axis in right]
+        yield left, right, af.dot([index[a] for a in right], af.contiguous_strides(extents))
+
+
+def decompose(builder, position, extents):
+    """The multi-index of a linear position in a box of `extents`, if it needs no division."""
+    strides = af.contiguous_strides(extents)
+    rest, result = position, []
+    for stride in strides:
+        if stride == 1:
+            result.append(rest)
+            break
+        whole = [(atom, c // stride) for atom, c in rest[1] if c % stride == 0]
+        part = [(atom, c) for atom, c in rest[1] if c % stride]
+        low = rest[0] % stride
+        bound = low
+        for atom, c in part:
+            if c < 0 or atom < 0:
+                return None
+            bound += c * (builder.extents[atom] - 1)
+        if bound >= stride:
+            return None
+        result.append((rest[0] // stride, tuple(whole)))
+        rest = (low, tuple(part))
+    return result
+
+
+def reshaped_index(builder, index, shape, target):
+    """index into `target` -> index into `shape` (same size), or None if it needs a division."""
+    inner = [af.ZERO] * len(shape)
+    for left, _, place in joined_places(index, shape, target):
+        parts = decompose(builder, place, [shape[axis] for axis in left])
+        if parts is None:
+            return None
+        for axis, part in zip(left, parts, strict=True):
+            inner[axis] = part
+    return tuple(inner)
