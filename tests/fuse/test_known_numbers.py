@@ -103,3 +103,16 @@ def test_laws_of_signs():
     assert not is_nonnegative(byte) and not is_nonnegative(g.convert(byte, "i32"))
     assert g.ew("max", iota, zero) is iota
     assert g.ew("lt", iota, zero).op == "broadcast"
+
+
+def test_a_choice_between_equals():
+    """Parts of a concatenation that are one number are no choice."""
+    x = jnp.ones((300, 40))
+
+    def joined(x):
+        zeros = jnp.zeros((300, 20))
+        return x + jnp.concatenate([zeros, zeros], 1)
+
+    text = jax.explain(joined, x, rounds=1).as_text("kernels")
+    assert "select" not in text
+    np.testing.assert_array_equal(jax.jit(joined)(x), x)

@@ -15,7 +15,7 @@ from ..fuse.kernel import Stream
 from ..fuse.pieces import count_parameters
 from ..fuse.schedule import lanes_of
 from ..ir.target import CpuTarget
-from . import interior, memory, reduce, register_loop, row_pipeline, short_rows, sweep, transpose
+from . import counted_rows, interior, memory, reduce, register_loop, row_pipeline, sweep, transpose
 from .accesses import Accesses, operand
 from .elementwise import constant_of_bits, evaluate, llvm_type
 from .emitter import Emitter
@@ -156,8 +156,8 @@ class KernelEmitter(Accesses, VectorLoops):
         if self.kernel.pipelined and not by_chunks:
             row_pipeline.emit_rows(self, counters)
             return
-        if self.kernel.short and self.kernel.tile is None:
-            short_rows.emit_rows(self)
+        if self.kernel.counted:
+            counted_rows.emit_rows(self)
             return
 
         def piece(number, digits):
@@ -173,22 +173,30 @@ class KernelEmitter(Accesses, VectorLoops):
 
     def _emit_chunk(self, number) -> None:
         """One chunk of the last row loop, in the row that the others say."""
-        kernel, e, inner = self.kernel, self.e, self.kernel.rows[-1]
         self._emit_home("outer")
+        self.emit_part(self.kernel.rows[-1].variable, *self.chunk_ends(number))
+
+    def chunk_ends(self, number) -> tuple[str, str]:
+        """Where a chunk of the last row loop begins and ends."""
+        e = self.e
         length = f"%s{len(self.slotted.values)}"
         low = e.instruction(f"mul i64 {number}, {length}")
         top = e.instruction(f"add i64 {low}, {length}")
-        extent = operand(self.slotted.extents[inner.variable])
+        extent = operand(self.slotted.extents[self.kernel.rows[-1].variable])
         e.declare("declare i64 @llvm.smin.i64(i64, i64)")
-        high = e.instruction(f"call i64 @llvm.smin.i64(i64 {top}, i64 {extent})")
+        return low, e.instruction(f"call i64 @llvm.smin.i64(i64 {top}, i64 {extent})")
+
+    def emit_part(self, variable: int, low: str, high: str) -> None:
+        """The elements [low, high) of a row."""
+        kernel = self.kernel
         if kernel.borders or kernel.near or kernel.stream == Stream.PARTS:
-            interior.emit_parts(self, inner.variable, low, high)
+            interior.emit_parts(self, variable, low, high)
         elif kernel.sweep:
-            sweep.emit_sweep(self, inner.variable, low, high)
+            sweep.emit_sweep(self, variable, low, high)
         elif kernel.pipelined:
-            row_pipeline.emit_columns(self, inner.variable, low, high)
+            row_pipeline.emit_columns(self, variable, low, high)
         else:
-            self._vector_loop(inner.variable, low, high, [], lambda carried: self._row() or [])
+            self._vector_loop(variable, low, high, [], lambda carried: self._row() or [])
 
     def _bind_rows(self, rows, number) -> None:
         e = self.e

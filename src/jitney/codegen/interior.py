@@ -20,7 +20,7 @@ MANY, MOST_OF_MANY = 4, 48  # copies of a stencil's middle, up to so many expres
 
 def emit_parts(k, variable: int, low: str, high: str) -> None:
     """The loops of one row; `k` is the KernelEmitter."""
-    fits = _row_fits(k)
+    fits, begun = _row_fits(k), k.begun_rows
     k.begun_rows = _begun_rows(k, variable)
     if fits is not None:  # rows at a border of another axis are all border
         k.masked_loop(variable, low, _choice(k.e, fits, low, high))
@@ -44,7 +44,7 @@ def emit_parts(k, variable: int, low: str, high: str) -> None:
         k.masked_loop(variable, end, high, Middle(k, _known_at(k, variable, 1)).emit)
     else:
         _twice(k, variable, (low, first, wide_end, end, high), middle)
-    k.vector_variable, k.begun_rows = None, {}
+    k.vector_variable, k.begun_rows = None, begun
 
 
 def _known_at(k, variable: int, end: int) -> list:
@@ -70,9 +70,10 @@ def _twice(k, variable: int, places: tuple[str, ...], middle) -> None:
 
 def _begun_rows(k, variable: int) -> dict[tuple, tuple]:
     """Where the rows of the arrays begin that are read and written along them, by buffer and
-    position, each with the distance from there. They are made once a row, not once for each part
-    of it, and frozen, or LLVM would add where a part begins to each of them."""
-    found: dict[tuple, tuple] = {}
+    position, each with the distance from there. They are made once a row, if they are not counted
+    on from the one before (`counted_rows.py`), not once for each part of it, and frozen, or LLVM
+    would add where a part begins to each of them."""
+    found = dict(k.begun_rows)
     places = [x.attrs for x in k.homes.get(("row", 0), ()) if x.op == "load"]
     for number, position in [*places, *[(s.buffer, s.position) for s in k.kernel.stores]]:
         start, distance = k.kernel.near.get(position, (position, 0))

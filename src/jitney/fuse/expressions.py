@@ -38,8 +38,10 @@ class Expressions:
         self.buffer_ids: list[int] = []
 
     def make(self, op, args, dtype, attrs=(), variables=frozenset(), cost=None) -> Expr:
-        if op == "select" and (args[0].op == "const" or args[1] is args[2]):
-            return args[1 if args[0].attrs[0] or args[1] is args[2] else 2]
+        if op == "select" and args[1] is args[2]:
+            return args[1]
+        if op == "select" and args[0].op == "const":
+            return args[1 if args[0].attrs[0] else 2]
         if op in FOLDED and all(a.op == "const" for a in args):
             return self._folded(op, args, dtype)
         if op in ("max", "min") and dtype[0] != "f" and args[0].op == op and (

@@ -135,14 +135,15 @@ class Stream(IntEnum):
     PARTS = 2
 
 
-class Short(IntEnum):
-    """Rows of a few elements (codegen/short_rows.py): no, one vector at most, whole vectors, or
-    whole ones and a part of one."""
+class Counted(IntEnum):
+    """Whether the beginnings of rows are counted on (codegen/counted_rows.py): no; of short rows,
+    which are one vector at most, whole vectors, or whole ones and a part of one; of long ones."""
 
     NO = 0
     ONE = 1
     WHOLE = 2
     BOTH = 3
+    LONG = 4
 
 
 class Tile(NamedTuple):
@@ -167,7 +168,7 @@ class Kernel:
     exprs: list[Expr]
     saved: list[tuple[str, int]] = field(default_factory=list)
     small: int = 0
-    short: Short = Short.NO
+    counted: Counted = Counted.NO
     stream: Stream = Stream.NONE
     tile: Tile | None = None
     operations: tuple[str, ...] = ()

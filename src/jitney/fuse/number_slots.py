@@ -94,8 +94,8 @@ class _Writer:
         """How the loops run: what `schedule.py` has chosen."""
         kernel = self.kernel
         text = f" small {kernel.small}"
-        if kernel.short:
-            text += f" short {kernel.short.name.lower()}"
+        if kernel.counted:
+            text += f" counted {kernel.counted.name.lower()}"
         if kernel.stream:
             text += " stream" + " parts" * (kernel.stream == Stream.PARTS)
         if kernel.copies > 1:

@@ -2,7 +2,7 @@
 
 In: a scheduled kernel and its live expressions. Out: the same kernel with what is known of its
 `borders` and `near` loads, whether its results `stream` past the caches, the rows that are asked
-for ahead (`jumps`), those taken at a time (`sweep`) and those that are `short`.
+for ahead (`jumps`), those taken at a time (`sweep`) and whether rows are `counted`.
 Keeps: the meaning. The constants are measured (see docs/performance.md) or say why.
 """
 
@@ -12,7 +12,7 @@ from ..ir.target import CpuTarget
 from ..ir.types import nbytes_of
 from . import affine as af
 from .interior import find_borders
-from .kernel import Expr, Kernel, Loop, Short, Stream
+from .kernel import Counted, Expr, Kernel, Loop, Stream
 from .near_loads import find_near_loads
 from .schedule import lanes_of, own_cost, stage_loops, trip_count
 from .tiles import LINE_BYTES, streams_tiles
@@ -41,7 +41,7 @@ def reach_memory(kernel: Kernel, used: list[Expr], target: CpuTarget) -> None:
     kernel.stream = streams_tiles(kernel, target) if kernel.tile else _streams(kernel, used)
     kernel.jumps = _jumps(kernel, used)
     kernel.sweep = _rows_swept(kernel, used, target)
-    kernel.short = _short_rows(kernel, lanes_of(kernel, used, target))
+    kernel.counted = _counted_rows(kernel, lanes_of(kernel, used, target))
 
 
 def _streams(kernel: Kernel, used: list[Expr]) -> Stream:
@@ -131,19 +131,19 @@ def _jumps(kernel: Kernel, used: list[Expr]) -> int:
     return 0
 
 
-def _short_rows(kernel: Kernel, lanes: int) -> Short:
+def _counted_rows(kernel: Kernel, lanes: int) -> Counted:
     """How rows are gone through whose beginnings should be counted on from row to row."""
     is_plain = kernel.lane == "row" and not (kernel.stages or kernel.saved or kernel.turned)
     if not is_plain or kernel.tile is not None or len(kernel.rows) < 2 or kernel.small == 2:
-        return Short.NO
-    if kernel.borders or kernel.near or kernel.stream or kernel.jumps:
-        return Short.NO
+        return Counted.NO
     length = kernel.rows[-1].extent
-    if length > MOST_SHORT or math.prod(lo.extent for lo in kernel.rows) < LEAST_COUNTED:
-        return Short.NO
+    is_large = math.prod(lo.extent for lo in kernel.rows) >= LEAST_COUNTED
+    is_done_otherwise = kernel.borders or kernel.near or kernel.stream or kernel.jumps
+    if length > MOST_SHORT or is_done_otherwise or not is_large:
+        return Counted.NO if kernel.small else Counted.LONG
     if length <= lanes:
-        return Short.ONE
-    return Short.BOTH if length % lanes else Short.WHOLE
+        return Counted.ONE
+    return Counted.BOTH if length % lanes else Counted.WHOLE
 
 
 def _span(position, extents: dict[int, int]) -> int:

@@ -1,17 +1,18 @@
-"""Rows of a few vectors: what a row costs beside its vectors is kept small.
+"""Where the rows begin is counted on from row to row.
 
-In: a kernel emitter whose kernel has `short` (`fuse/schedule.py`): lane 'row', no stages, rows of
-less than 64 elements that are never cut. Out: the loops of [lo, hi). The last but one row loop is a
-loop of its own, in which the places where the arrays' rows begin are counted on by additions, and
-the mask of a row's last vector is made once for all rows.
+In: a kernel emitter whose kernel has `counted` (`fuse/reach_memory.py`): lane 'row', no stages.
+Out: the loops of [lo, hi). The last but one row loop is a loop of its own, in which the places
+where the arrays' rows begin are counted on by additions. Of rows that are short and never cut, the
+mask of the last vector is made once for all rows; others are done as without this.
 
-A loop over pieces spends some 40 instructions and two comparisons of vectors on each row: heads of
-32 numbers merged take 61 us so, 16 x 8 x 128 of them (a Zen 5, one thread), and 43 like this.
+A loop over pieces spends some 40 instructions and two comparisons of vectors on each row, one of a
+stencil over a hundred. Heads of 32 numbers merged, 16 x 8 x 128 of them, take 61 us so and 41 like
+this (a Zen 5, one thread).
 """
 
 from functools import partial
 
-from ..fuse.kernel import Short
+from ..fuse.kernel import Counted
 from . import memory
 from .accesses import operand
 from .instructions import Value
@@ -22,24 +23,24 @@ def emit_rows(k) -> None:
     """See the module's text; `k` is the KernelEmitter."""
     e, rows = k.e, k.kernel.rows
     inner, extent = rows[-2].variable, operand(k.slotted.extents[rows[-2].variable])
-    length = operand(k.slotted.extents[rows[-1].variable])
-    tail = _tail_of(k, length)
+    tail = _tail_of(k)
     rounded = e.instruction(f"add i64 %hi, {e.instruction(f'sub i64 {extent}, 1')}")
     first, last = (e.instruction(f"udiv i64 {n}, {extent}") for n in ("%lo", rounded))
-    counters = RowCounters(k, rows[:-2], False)
+    counters = RowCounters(k, rows[:-2], True)
     homes = k.homes.get("outer", [])
     e.declare("declare i64 @llvm.smin.i64(i64, i64)")
     e.declare("declare i64 @llvm.smax.i64(i64, i64)")
 
     def group(number, digits):
-        counters.bind(number, digits)
+        ends = k.chunk_ends(counters.bind(number, digits))
         following = counters.following(digits)
         _emit(k, [x for x in homes if inner not in x.variables])
         start = e.instruction(f"mul i64 {number}, {extent}")
         left, right = (e.instruction(f"sub i64 {n}, {start}") for n in ("%lo", "%hi"))
         low = e.instruction(f"call i64 @llvm.smax.i64(i64 {left}, i64 0)")
         high = e.instruction(f"call i64 @llvm.smin.i64(i64 {right}, i64 {extent})")
-        _rows(k, low, high, length, tail, [x for x in homes if inner in x.variables])
+        own = [x for x in homes if inner in x.variables]
+        _rows(k, low, high, own, lambda: _vectors(k, ends, tail))
         return following
 
     k.loop(first, last, "1", counters.first(first), group, "group")
@@ -50,17 +51,17 @@ def _emit(k, expressions) -> None:
         k.values[x.id] = k._expression(x)
 
 
-def _rows(k, low: str, high: str, length: str, tail, own) -> None:
+def _rows(k, low: str, high: str, own, vectors) -> None:
     """The rows [low, high) of the last but one loop; `own`: expressions that change with them."""
-    inner, along = (loop.variable for loop in k.kernel.rows[-2:])
+    inner = k.kernel.rows[-2].variable
     k.scalars[inner] = low
-    places, starts, steps = _beginnings(k, inner, along)
+    places, starts, steps = _beginnings(k, inner, k.kernel.rows[-1].variable)
 
     def row(index, begun):
         k.scalars[inner] = index
         k.begun_rows = {place: (b.names[0], 0) for place, b in zip(places, begun, strict=True)}
         _emit(k, own)
-        _vectors(k, along, length, tail)
+        vectors()
         return [_moved(k, b, step) for b, step in zip(begun, steps, strict=True)]
 
     k.loop(low, high, "1", starts, row, "row")
@@ -73,6 +74,7 @@ def _beginnings(k, inner: int, along: int):
              if x.op == "load"]  # fmt: skip
     places, starts, steps = {}, [], []
     for number, position in [*loads, *[(s.buffer, s.position) for s in k.kernel.stores]]:
+        position = k.kernel.near.get(position, (position, 0))[0]
         terms = dict(k.slotted.affines[position][1])
         if terms.get(along) != "1" or min(terms) < 0 or (number, position, None) in places:
             continue
@@ -91,28 +93,32 @@ def _moved(k, begun: Value, step: str) -> Value:
     return Value((name,), "ptr", 1)
 
 
-def _tail_of(k, length: str):
+def _tail_of(k):
     """(elements before a row's last vector if that is not whole, how many it has, their mask)."""
-    e, short = k.e, k.kernel.short
-    if short == Short.WHOLE:
+    e, kind = k.e, k.kernel.counted
+    if kind not in (Counted.ONE, Counted.BOTH):
         return None
-    rest = length
-    if short == Short.BOTH:
+    rest = length = operand(k.slotted.extents[k.kernel.rows[-1].variable])
+    if kind == Counted.BOTH:
         rest = e.instruction(f"and i64 {length}, {k.lanes - 1}")
-    before = e.instruction(f"sub i64 {length}, {rest}") if short == Short.BOTH else "0"
+    before = e.instruction(f"sub i64 {length}, {rest}") if kind == Counted.BOTH else "0"
     return before, rest, memory.first_lanes(e, rest, k.lanes)
 
 
-def _vectors(k, along: int, length: str, tail) -> None:
-    """The vectors of a row."""
-    whole, last = partial(_vector, k, along), partial(_vector, k, along, tail)
-    if k.kernel.short == Short.ONE:
+def _vectors(k, ends: tuple[str, str], tail) -> None:
+    """The vectors of a row, or of the part of it between `ends`."""
+    kind, (low, high), along = k.kernel.counted, ends, k.kernel.rows[-1].variable
+    whole, last = partial(_vector, k, along, None), partial(_vector, k, along, tail)
+    if kind == Counted.LONG:
+        k.emit_part(along, low, high)
+        return
+    if kind == Counted.ONE:
         last("0")
     else:
-        stop = length if tail is None else tail[0]
-        k.loop("0", stop, str(k.lanes), [], lambda at, _: whole(None, at), "full")
-    if k.kernel.short == Short.BOTH:
-        k.loop(tail[0], length, str(k.lanes), [], lambda at, _: last(at), "last")
+        stop = high if tail is None else tail[0]
+        k.loop("0", stop, str(k.lanes), [], lambda at, _: whole(at), "full")
+    if kind == Counted.BOTH:
+        k.loop(tail[0], high, str(k.lanes), [], lambda at, _: last(at), "last")
     k.vector_variable, k.mask = None, None
 
 

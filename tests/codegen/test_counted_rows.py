@@ -54,8 +54,8 @@ def test_kinds():
     for length, kind in [*[(n, "one") for n in ones], (5 * lanes, "whole"), (51, "both")]:
         x = jnp.ones((9, 600, length), "float32")
         double = lambda x: jnp.swapaxes(x, 0, 1) * 2
-        assert f"short {kind}" in kernels(double, x)
-        assert "short" not in kernels(double, x[:, :3])
+        assert f"counted {kind}" in kernels(double, x)
+        assert f"counted {kind}" not in kernels(double, x[:, :3])
 
 
 def test_pieces_begin_anywhere():
