@@ -12,6 +12,7 @@ from typing import Any
 from ..graph.graph import Graph
 from ..ir.node import Node
 from .pull_rules import is_elementwise
+from .read_apart import read_apart
 
 TINY_PRODUCT = 4096
 LEAST_PARTS = 4096  # elements of a concatenation that is worth a kernel of its own
@@ -23,8 +24,8 @@ def stored_operands(graph: Graph) -> frozenset:
     products: other kernels read them there instead of computing them again. So do arrays that
     gathers read many times over once they are padded, and concatenations of computed parts that are
     read more than once: each reader would compute all parts everywhere, those of the next
-    concatenation again."""
-    found = set()
+    concatenation again; and what stencils read (`read_apart.py`)."""
+    found = read_apart(graph)
     for node in graph.nodes():
         if node.op == "dot" and node.size * node.args[0].size <= TINY_PRODUCT:
             continue

@@ -44,7 +44,7 @@ def store_parts(partition, node, view, item, others=()):
         emit_kernel(partition, [(node, view)], item)
         return
     roots = [(node, view), *others]
-    parts = [placed for root in roots for placed in _parts(*root)]
+    parts = [placed for root in roots for placed in _parts(partition, *root)]
     if all(_side_by_side(partition, root) for root, _ in roots):
         emit_kernel(partition, parts, item)
         return
@@ -70,14 +70,24 @@ def _read_again(partition, parts):
     return again, [(node, view) for node, view in parts if node.id not in taken]
 
 
-def _parts(node, view):
-    """The parts of a concatenation and their places in its view."""
+def _parts(partition, node, view):
+    """The parts of a concatenation and their places in its view; those of a large concatenation
+    within it instead of it, since one kernel of all would ask of each element where it belongs."""
     axis, start = node.attrs[0], 0
     for part in node.args:
         corner = [0] * len(node.shape)
         corner[axis] = start
-        yield part, view.part(corner, part.shape)
+        place = view.part(corner, part.shape)
+        if _is_inner(partition, part):
+            yield from _parts(partition, part, place)
+        else:
+            yield part, place
         start += part.shape[axis]
+
+
+def _is_inner(partition, node) -> bool:
+    is_large = node.op == "concat" and node.size > SMALL_CONCAT
+    return is_large and node.id not in partition.forced and partition.view_of(node) is None
 
 
 def _side_by_side(partition, node) -> bool:
