@@ -58,6 +58,32 @@ def test_kinds():
         assert f"counted {kind}" not in kernels(double, x[:, :3])
 
 
+@pytest.mark.parametrize("channels", [2, 3, 4, 5, 7, 8])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_pictures_turned(channels, dtype):
+    """Rows of a pixel: vectors of four or eight lanes where there are masks."""
+    with jax.enable_x64(True):
+        x = numbers((151, 120, channels), dtype)
+        moves = lambda np, x: (np.swapaxes(x, 0, 1), np.rot90(x))
+        for found, expected in zip(
+            jax.jit(lambda x: moves(jnp, x))(x), moves(np, np.asarray(x)), strict=True
+        ):
+            np.testing.assert_array_equal(found, expected)
+        if dtype != "bool":
+            found = jax.jit(lambda x: jnp.swapaxes(x, 0, 1) * 2 + x[1, :, None])(x)
+            plain = np.asarray(x).astype("complex64" if dtype == "complex64" else "float64")
+            expected = np.swapaxes(plain, 0, 1) * 2 + plain[1, :, None]
+            wrapped = dtype if "int" in dtype else expected.dtype
+            found, expected = np.asarray(found).astype(wrapped), expected.astype(wrapped)
+            np.testing.assert_array_equal(found, expected)
+
+
+def test_narrow_vectors():
+    x = jnp.ones((151, 120, 3), "float32")
+    is_narrow = "counted one narrow 4" in kernels(lambda x: jnp.swapaxes(x, 0, 1), x)
+    assert is_narrow == host_target().avx512
+
+
 def test_pieces_begin_anywhere():
     """Pieces of an odd number of rows begin and end within groups of the loop around them."""
     f = lambda np, x: np.sqrt(abs(x[:, :, 1:33])) + np.exp(x[:, :, 2:34] / 9)

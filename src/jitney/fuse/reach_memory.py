@@ -41,7 +41,10 @@ def reach_memory(kernel: Kernel, used: list[Expr], target: CpuTarget) -> None:
     kernel.stream = streams_tiles(kernel, target) if kernel.tile else _streams(kernel, used)
     kernel.jumps = _jumps(kernel, used)
     kernel.sweep = _rows_swept(kernel, used, target)
-    kernel.counted = _counted_rows(kernel, lanes_of(kernel, used, target))
+    lanes = lanes_of(kernel, used, target)
+    kernel.counted = _counted_rows(kernel, lanes)
+    if kernel.counted == Counted.ONE and target.avx512:  # others have no masks for parts of these
+        kernel.narrow = next((n for n in (4, 8) if kernel.rows[-1].extent <= n < lanes), 0)
 
 
 def _streams(kernel: Kernel, used: list[Expr]) -> Stream:

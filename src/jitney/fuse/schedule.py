@@ -21,6 +21,7 @@ SHORT_STAGE, LONG_STAGE = 16, 64
 # mirrored pictures of 20 x 3 take a fifth of the time, a field of 32 x 32 x 32 x 3 a fiftieth,
 # rolled rows of 48 half of it, but rolled ones of 16 three times as much.
 MANY_ELEMENTS, LEAST_STRIDED, LEAST_ASKED = 1 << 15, 12, 24
+MOST_MOVED = 6  # instructions of a kernel that moves rows of a few elements
 NS_PER_OPERATION = 0.3  # one vector instruction, about one a cycle at 3.5 GHz
 NS_PER_BYTE = 0.04  # 25 GB/s
 NARROW = 1 << 30
@@ -43,7 +44,8 @@ def schedule_kernel(
     kernel.turned = turned_rows(kernel, used, target) is not None
     kernel.lane = "row" if kernel.turned else _choose_lane(kernel, used)
     _narrow_positions(kernel, lanes_of(kernel, used, target))
-    if kernel.lane == "row" and not kernel.turned:
+    is_moved = kernel.lane == "row" and target.avx512 and _moves_short_rows(kernel, used)
+    if kernel.lane == "row" and not kernel.turned and not is_moved:
         kernel.rows = _longest_last(kernel.rows, _is_gathered(kernel, used))
     rows = math.prod(lo.extent for lo in kernel.rows)
     inner = sum(trip_count(s) for s in kernel.stages)
@@ -74,6 +76,8 @@ def lanes_of(kernel: Kernel, used, target: CpuTarget) -> int:
     those of the tile where there is one."""
     if kernel.tile is not None:
         return kernel.tile.lanes
+    if kernel.narrow:
+        return kernel.narrow
     wide = any(x.dtype == "f64" for x in used)
     return max(2, target.vector_bits // (64 if wide else 32))
 
@@ -226,6 +230,30 @@ def _longest_last(rows: list[Loop], is_gathered: bool = False) -> list[Loop]:
     if rows[-1].extent >= SHORT_AXIS + is_gathered or longest.extent < 4 * rows[-1].extent:
         return rows
     return [lo for lo in rows if lo is not longest] + [longest]
+
+
+def _moves_short_rows(kernel: Kernel, used: list[Expr]) -> bool:
+    """Whether rows of a few elements are moved from places far apart, as pixels are when a picture
+    is turned: a vector for each row, mostly empty, is done before one of the rows' first elements,
+    gathered (400 x 600 x 3 transposed: 214 us, 75 so)."""
+    if kernel.stages or kernel.saved or len(kernel.rows) < 2:
+        return False
+    length, widest = kernel.rows[-1].extent, max(nbytes_of(x.dtype) for x in used)
+    least = 3 if widest >= 4 else 2  # pairs of these are turned in squares (tiles.py)
+    if not least <= length <= SHORT_AXIS or kernel.rows[-2].extent < SHORT_STAGE:
+        return False
+    is_large = math.prod([lo.extent for lo in kernel.rows]) >= MANY_ELEMENTS
+    return is_large and sum(map(own_cost, used)) <= MOST_MOVED and _are_far_apart(kernel, used)
+
+
+def _are_far_apart(kernel: Kernel, used: list[Expr]) -> bool:
+    """Whether rows are read and written along memory, each far from the one before."""
+    outer, row = (lo.variable for lo in kernel.rows[-2:])
+    places = list(_affines(kernel, used))
+    is_along = all(af.coefficient_of(place, row) in (0, 1) for place in places)
+    is_stored = all(af.coefficient_of(store.position, row) == 1 for store in kernel.stores)
+    steps = [abs(af.coefficient_of(place, outer)) for place in places]
+    return is_along and is_stored and max(steps) > SHORT_STRIDE
 
 
 def _is_gathered(kernel: Kernel, used: list[Expr]) -> bool:
