@@ -87,3 +87,30 @@ def test_an_array_many_times_is_read_once_for_eight_of_them(axis):
     many = jitney.jit(lambda x: jnp.concatenate([x] * 20, axis))
     np.testing.assert_array_equal(many(x), np.concatenate([x] * 20, axis))
     assert many.lower(x).compile().as_text().count("] kernel") == 3
+
+
+def _turn(np, q):
+    w, x, y, z = (q[:, i] for i in range(4))
+    rows = [(1 - 2 * (y * y + z * z), x * y - w * z, x * z + w * y),
+            (x * y + w * z, 1 - (x * x + z * z), y * z - w * x),
+            (x * z - w * y, y * z + w * x, 1 - (x * x + y * y))]  # fmt: skip
+    return np.stack([np.stack(row, -1) for row in rows], -2)
+
+
+def _moved(np, q):
+    matrix, shift = q[:, :9].reshape(-1, 3, 3), q[:, 9:12, None]
+    last = np.broadcast_to(np.asarray([[0, 0, 0, 1]], q.dtype), (len(q), 1, 4))
+    return np.concatenate([np.concatenate([matrix, shift * 2], 2), last], 1)
+
+
+@pytest.mark.parametrize("program", [_turn, _moved])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int8"])
+@pytest.mark.parametrize("count", [1, 3, 1000, 4099])
+def test_small_matrices_put_together(program, dtype, count):
+    """Columns of columns: all elements of a matrix are written side by side."""
+    with jitney.enable_x64(True):
+        q = np.random.default_rng(count).integers(-3, 4, (count, 12)).astype(dtype)
+        np.testing.assert_array_equal(jitney.jit(lambda q: program(jnp, q))(q), program(np, q))
+        if count > 100:
+            text = jitney.explain(lambda q: program(jnp, q), q, rounds=1).as_text("kernels")
+            assert text.count("] kernel") == 1

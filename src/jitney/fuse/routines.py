@@ -5,6 +5,7 @@ to. Routines are native code with the kernel ABI (csrc/routines/README.md lists 
 row-major order.
 """
 
+import itertools
 import math
 
 from ..ir.types import kind_of, nbytes_of
@@ -43,9 +44,9 @@ def store_parts(partition, node, view, item, others=()):
     if node.size <= SMALL_CONCAT and len(node.args) <= MAX_SELECTS and not others:
         emit_kernel(partition, [(node, view)], item)
         return
-    roots = [(node, view), *others]
-    parts = [placed for root in roots for placed in _parts(partition, *root)]
-    if all(_side_by_side(partition, root) for root, _ in roots):
+    found = [_alike_if_few(partition, *root) for root in [(node, view), *others]]
+    parts = [placed for some in found for placed in some]
+    if all(_side_by_side(partition, node, some) for some in found):
         emit_kernel(partition, parts, item)
         return
     again, parts = _read_again(partition, parts)
@@ -77,12 +78,45 @@ def _parts(partition, node, view):
     for part in node.args:
         corner = [0] * len(node.shape)
         corner[axis] = start
-        place = view.part(corner, part.shape)
-        if _is_inner(partition, part):
-            yield from _parts(partition, part, place)
+        inner, place = _without_units(part, view.part(corner, part.shape))
+        if _is_inner(partition, inner):
+            yield from _parts(partition, inner, place)
         else:
-            yield part, place
+            yield part, view.part(corner, part.shape)
         start += part.shape[axis]
+
+
+def _alike_if_few(partition, node, view) -> list:
+    """The parts; those of a few elements in all that are not alike, each element as a part."""
+    axis, parts = node.attrs[0], list(_parts(partition, node, view))
+    is_alike = all(part.shape == parts[0][0].shape for part, _ in parts)
+    if is_alike or math.prod(node.shape[axis:]) > SHORT_STRIDE or node.size <= SMALL_CONCAT:
+        return parts
+    if any(len(p.shape) != len(node.shape) or not _is_plain(partition, p) for p, _ in parts):
+        return parts
+    return [placed for part, place in parts for placed in _columns(partition, part, place, axis)]
+
+
+def _columns(partition, node, view, axis: int):
+    """The elements of a node's last axes, from one on, and their places."""
+    zeros, shape = (0,) * axis, node.shape[:axis] + (1,) * (len(node.shape) - axis)
+    for last in itertools.product(*map(range, node.shape[axis:])):
+        start, steps = zeros + last, (1,) * len(shape)
+        part = partition.table.intern("slice", (node,), shape, node.dtype, (start, steps))
+        yield part, view.part(start, shape)
+
+
+def _without_units(node, view):
+    """A node below reshapes that only add axes of one element or drop them, and its place."""
+    while node.op == "reshape":
+        below = node.args[0]
+        kept = [(n, s) for n, s in zip(view.shape, view.strides, strict=True) if n != 1]
+        if [n for n, _ in kept] != [n for n in below.shape if n != 1]:
+            break
+        steps = iter([s for _, s in kept])
+        strides = tuple([next(steps) if n != 1 else 1 for n in below.shape])
+        node, view = below, View(view.buffer, below.shape, strides, view.offset)
+    return node, view
 
 
 def _is_inner(partition, node) -> bool:
@@ -90,13 +124,14 @@ def _is_inner(partition, node) -> bool:
     return is_large and node.id not in partition.forced and partition.view_of(node) is None
 
 
-def _side_by_side(partition, node) -> bool:
-    """Whether the parts are few columns of a few elements (those of complex numbers, say): one
-    kernel writes whole vectors of them, where one kernel a part would write every n-th element."""
-    axis = node.attrs[0]
-    if math.prod(node.shape[axis:]) > SHORT_STRIDE or len(node.args) > SHORT_AXIS:
+def _side_by_side(partition, node, parts) -> bool:
+    """Whether the parts are few columns of a few elements (those of complex numbers, say, or of
+    small matrices): one kernel writes whole vectors of them, where one kernel a part would write
+    every n-th element."""
+    elements, first = math.prod(node.shape[node.attrs[0] :]), parts[0][0]
+    if elements > SHORT_STRIDE or len(parts) > SHORT_AXIS and len(parts) != elements:
         return False
-    return all(p.shape == node.args[0].shape and _is_plain(partition, p) for p in node.args)
+    return all(p.shape == first.shape and _is_plain(partition, p) for p, _ in parts)
 
 
 def _is_plain(partition, node) -> bool:
