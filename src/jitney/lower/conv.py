@@ -1,5 +1,6 @@
 """Lowering of convolutions to contractions.
 
+An image that is dilated meets the kernel in phases (`conv_phases.py`), if it is not very small.
 The image becomes [batch, *spatial, feature], padded and dilated. Then the cheapest of:
  - lines of results from lines of the image (`conv` of the graph), nothing copied; a window dilated
    along lines meets them cut into those of every d-th pixel (`conv_border.py`);
@@ -16,6 +17,7 @@ import math
 
 from ..ir.types import is_complex, kind_of, part_code
 from .conv_border import joined, phases, with_border
+from .conv_phases import has_phases, in_phases
 from .dot import SHORT_SUM, operands_of
 from .rules import Pair, lower_rule
 from .shape import pad_node
@@ -48,6 +50,8 @@ def _convolve(g, p, x, k, shape, code):
     order = numbers.out_spec
     if math.prod(shape) == 0 or x.size == 0 or k.size == 0:
         return g.full(0, shape, code)
+    if has_phases(p, k, shape):
+        return in_phases(g, p, x, k, shape, code, _convolve)
     x, k = operands_of(g, x, k, code)
     n_feature, n_batch = p["feature_group_count"], p["batch_group_count"]
     x = g.transpose(x, [numbers.lhs_spec[0], *numbers.lhs_spec[2:], numbers.lhs_spec[1]])
