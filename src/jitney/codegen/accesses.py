@@ -103,9 +103,8 @@ class Accesses:
         """Whether whole vectors are moved for a short stride (see strided.py)."""
         if place.vectors or place.step is None or place.step[0] == "%" or self.lanes == 1:
             return False
-        target = self.e.target
         short = int(place.step) > 1 or (is_load and -SHORT_AXIS <= int(place.step) < -1)
-        return short and (target.avx512 or (target.avx2 and nbytes_of(code) >= 4))
+        return short and self.e.target.moves_vectors(nbytes_of(code))
 
     def _with_tail(self, mask):
         if self.mask is None or mask is None:
@@ -189,6 +188,9 @@ class Accesses:
 
     def store_all(self, stores) -> None:
         """Stores, those that fill the places between one another together."""
+        if self.kernel.beside:
+            row_squares.store_columns(self, stores)
+            return
         groups: dict = {}
         for store in stores:
             terms = self.slotted.affines[store.position][1]
@@ -214,7 +216,6 @@ class Accesses:
             return
         pointer = f"%b{group[0].buffer}"
         if row_squares.is_row(places[0], self.lanes):
-            values = {n: strided._in_memory(self.e, code, v, self.lanes) for n, v in values.items()}
             row_squares.store(self, code, pointer, places[0], values)
             return
         mask = self._with_tail(None)

@@ -8,7 +8,7 @@ matrix take 64 shuffles, where picking each from whole vectors would take 240. W
 is not computed (LLVM drops it). Nothing is touched beyond a row's end or behind the last row.
 """
 
-from . import memory
+from . import memory, strided
 from .instructions import Value
 from .transpose_registers import Vectors, transpose_registers
 
@@ -50,9 +50,17 @@ def _columns(k, code, buffer, place) -> list[list[str]]:
     return found
 
 
+def store_columns(k, stores) -> None:
+    """Stores to elements that follow one another, in rows of any length (`Kernel.beside`)."""
+    code, place = k.kernel.buffers[stores[0].buffer][0], k._place(stores[0].position)
+    values = {c: k.values[store.expr.id] for c, store in enumerate(stores)}
+    store(k, code, f"%b{stores[0].buffer}", place, values)
+
+
 def store(k, code, buffer, place, values: dict[int, Value]) -> None:
     """Writes values[c] at c + step*lane; elements between that are not given stay."""
-    e, lanes, width = k.e, k.lanes, int(place.step)
+    e, lanes, width = k.e, k.lanes, max(values) + 1
+    values = {c: strided._in_memory(e, code, v, lanes) for c, v in values.items()}
     shape = _shape(code, lanes)
     vector, bits = f"<{lanes} x {shape.type_}>", f"<{lanes} x i1>"
     suffix = memory._suffix(vector)
@@ -90,10 +98,15 @@ def _mask(count: int, lanes: int) -> str | None:
 
 def _pointers(k, buffer, type_, place, u) -> list[str]:
     """Where the rows of copy u begin; behind the last row, that one again."""
-    e, lanes, width = k.e, k.lanes, int(place.step)
-    first = memory.pointer_at(e, buffer, type_, memory._shifted(e, place.base, u * lanes * width))
+    e, lanes, width = k.e, k.lanes, place.step
+    first = memory.pointer_at(e, buffer, type_, place.base)
+    if u:
+        first = memory.pointer_at(e, first, type_, e.instruction(f"mul i64 {width}, {u * lanes}"))
+    if k.mask is None and width.isdigit():
+        return [memory.pointer_at(e, first, type_, i * int(width)) for i in range(lanes)]
     if k.mask is None:
-        return [memory.pointer_at(e, first, type_, i * width) for i in range(lanes)]
+        numbers = [e.instruction(f"mul i64 {width}, {i}") for i in range(lanes)]
+        return [memory.pointer_at(e, first, type_, n) for n in numbers]
     e.declare("declare i64 @llvm.smin.i64(i64, i64)")
     last = e.instruction(f"sub i64 {k.left}, 1")
     found = []

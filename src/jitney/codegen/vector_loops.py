@@ -121,7 +121,7 @@ class VectorLoops:
     def _copies(self) -> int:
         if self.kernel.small or self.lane == "none":
             return 1
-        if any(self._is_row_square(x) for x in self.used):
+        if self.kernel.beside or any(self._is_row_square(x) for x in self.used):
             return 1
         if self.kernel.turned:
             return min(self.copies_for(self.used), self.kernel.copies)

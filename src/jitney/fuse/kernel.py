@@ -29,6 +29,7 @@ from .affine import Affine
 
 SHORT_STRIDE = 16  # up to here whole vectors are read, and picked from or transposed
 SHORT_ROW = 64  # the same where rows' elements are written out, so that many of them are wanted
+MOST_BESIDE = 16  # columns of longer rows that are transposed to parts of these rows
 SHORT_AXIS = 8  # elements of a last axis, or of a row, that one kernel may write out
 
 
@@ -184,6 +185,7 @@ class Kernel:
     turned: bool = False  # see turn_rows.py
     pipelined: bool = False  # see pipeline_rows.py
     short_stride: int = SHORT_STRIDE
+    beside: bool = False  # the stores fill rows' elements that follow one another, in this order
 
 
 def live_expressions(kernel: Kernel) -> list[Expr]:

@@ -88,6 +88,8 @@ class _Writer:
             found.append(f"border e{self.number[border.condition.id]} {value}{ends}")
         for s, stage in enumerate(kernel.stages):
             found += [f"stage {s} {text}" for text in self.stage(stage)]
+        if kernel.beside:
+            return [*found, self.stores_beside(kernel.stores)]
         return found + [self.store(store) for store in kernel.stores]
 
     def flags(self) -> str:
@@ -185,6 +187,10 @@ class _Writer:
         mask = f" if e{self.number[store.mask.id]}" if store.mask is not None else ""
         place = self.affine(store.position)
         return f"b{store.buffer}[{place}]=e{self.number[store.expr.id]}{mask}"
+
+    def stores_beside(self, stores: list[Store]) -> str:
+        values = " ".join([f"e{self.number[store.expr.id]}" for store in stores])
+        return f"b{stores[0].buffer}[{self.affine(stores[0].position)}..]={values}"
 
     def stage(self, stage) -> list[str]:
         """What a stage leaves: reductions, saved values, stores, carried values, its test."""

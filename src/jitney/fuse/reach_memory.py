@@ -12,7 +12,7 @@ from ..ir.target import CpuTarget
 from ..ir.types import nbytes_of
 from . import affine as af
 from .interior import find_borders
-from .kernel import Counted, Expr, Kernel, Loop, Stream
+from .kernel import MOST_BESIDE, Counted, Expr, Kernel, Loop, Stream
 from .near_loads import find_near_loads
 from .schedule import lanes_of, own_cost, stage_loops, trip_count
 from .tiles import LINE_BYTES, streams_tiles
@@ -42,6 +42,7 @@ def reach_memory(kernel: Kernel, used: list[Expr], target: CpuTarget) -> None:
     kernel.jumps = _jumps(kernel, used)
     kernel.sweep = _rows_swept(kernel, used, target)
     lanes = lanes_of(kernel, used, target)
+    kernel.beside = _is_beside(kernel, target)
     kernel.counted = _counted_rows(kernel, lanes)
     if kernel.counted == Counted.ONE and target.avx512:  # others have no masks for parts of these
         kernel.narrow = next((n for n in (4, 8) if kernel.rows[-1].extent <= n < lanes), 0)
@@ -137,7 +138,9 @@ def _jumps(kernel: Kernel, used: list[Expr]) -> int:
 def _counted_rows(kernel: Kernel, lanes: int) -> Counted:
     """How rows are gone through whose beginnings should be counted on from row to row."""
     is_plain = kernel.lane == "row" and not (kernel.stages or kernel.saved or kernel.turned)
-    if not is_plain or kernel.tile is not None or len(kernel.rows) < 2 or kernel.small == 2:
+    if not is_plain or kernel.tile is not None or kernel.beside:
+        return Counted.NO
+    if len(kernel.rows) < 2 or kernel.small == 2:
         return Counted.NO
     length = kernel.rows[-1].extent
     is_large = math.prod(lo.extent for lo in kernel.rows) >= LEAST_COUNTED
@@ -147,6 +150,25 @@ def _counted_rows(kernel: Kernel, lanes: int) -> Counted:
     if length <= lanes:
         return Counted.ONE
     return Counted.BOTH if length % lanes else Counted.WHOLE
+
+
+def _is_beside(kernel: Kernel, target: CpuTarget) -> bool:
+    """Whether the results are neighbours in long rows, a row in each lane; orders them so."""
+    stores = kernel.stores
+    is_plain = kernel.lane == "row" and not (kernel.stages or kernel.saved or kernel.borders)
+    if not is_plain or kernel.tile is not None or not 1 < len(stores) <= MOST_BESIDE:
+        return False
+    first = min(stores, key=lambda store: store.position[0])
+    ways = {(store.buffer, store.mask, store.position[1]) for store in stores}
+    places = [store.position[0] - first.position[0] for store in stores]
+    step = af.coefficient_of(first.position, kernel.rows[-1].variable)
+    code = kernel.buffers[first.buffer][0]
+    if len(ways) > 1 or first.mask is not None or step <= kernel.short_stride:
+        return False
+    if sorted(places) != list(range(len(stores))) or not target.moves_vectors(nbytes_of(code)):
+        return False
+    kernel.stores = sorted(stores, key=lambda store: store.position[0])
+    return True
 
 
 def _span(position, extents: dict[int, int]) -> int:

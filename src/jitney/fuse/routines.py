@@ -5,15 +5,13 @@ to. Routines are native code with the kernel ABI (csrc/routines/README.md lists 
 row-major order.
 """
 
-import itertools
 import math
 
 from ..ir.types import kind_of, nbytes_of
 from . import affine as af
 from .buffers import NativeStep, PythonStep, View, whole
+from .concatenated import SMALL_CONCAT, groups_of_parts
 from .frame import fixed_corner, framed, is_most, slabs_around
-from .group_roots import MOST_ALIKE, alike
-from .kernel import SHORT_AXIS, SHORT_STRIDE
 from .make_steps import emit_into, step_maker
 from .pull_gather import clamped
 from .pull_rules import is_elementwise
@@ -27,7 +25,6 @@ NS_PER_ELEMENT = {
     "sort": 30.0, "argsort": 40.0, "top_k": 2.0,
     "partition": 2.0, "argpartition": 3.0, "cumlogsumexp": 10.0,
 }  # fmt: skip
-SMALL_CONCAT = 64  # so few elements are one kernel with selects, not one kernel a part
 NS_PER_CUMULATED_BYTE = 0.06
 WIDE_ROW = 128 << 10    # bytes: such rows are cut into blocks, shorter ones are walked whole
 CACHED = 16 << 20       # bytes of an array
@@ -44,102 +41,11 @@ def store_parts(partition, node, view, item, others=()):
     if node.size <= SMALL_CONCAT and len(node.args) <= MAX_SELECTS and not others:
         emit_kernel(partition, [(node, view)], item)
         return
-    found = [_alike_if_few(partition, *root) for root in [(node, view), *others]]
-    parts = [placed for some in found for placed in some]
-    if all(_side_by_side(partition, node, some) for some in found):
-        emit_kernel(partition, parts, item)
-        return
-    again, parts = _read_again(partition, parts)
-    for group in [*again, *alike(partition, parts)]:
+    for group in groups_of_parts(partition, [(node, view), *others]):
         if len(group) > 1:
             emit_kernel(partition, group, item)
         else:
             emit_into(partition, *group[0], item)
-
-
-def _read_again(partition, parts):
-    """(groups of parts that are one stored array, which is read once for all of them; the rest)."""
-    groups: dict = {}
-    for node, view in parts:
-        groups.setdefault(node.id, []).append((node, view))
-    again = [
-        g for g in groups.values()
-        if len(g) > 1 and g[0][0].size and partition.view_of(g[0][0]) is not None
-    ]  # fmt: skip
-    taken = {g[0][0].id for g in again}
-    again = [g[k : k + MOST_ALIKE] for g in again for k in range(0, len(g), MOST_ALIKE)]
-    return again, [(node, view) for node, view in parts if node.id not in taken]
-
-
-def _parts(partition, node, view):
-    """The parts of a concatenation and their places in its view; those of a large concatenation
-    within it instead of it, since one kernel of all would ask of each element where it belongs."""
-    axis, start = node.attrs[0], 0
-    for part in node.args:
-        corner = [0] * len(node.shape)
-        corner[axis] = start
-        inner, place = _without_units(part, view.part(corner, part.shape))
-        if _is_inner(partition, inner):
-            yield from _parts(partition, inner, place)
-        else:
-            yield part, view.part(corner, part.shape)
-        start += part.shape[axis]
-
-
-def _alike_if_few(partition, node, view) -> list:
-    """The parts; those of a few elements in all that are not alike, each element as a part."""
-    axis, parts = node.attrs[0], list(_parts(partition, node, view))
-    is_alike = all(part.shape == parts[0][0].shape for part, _ in parts)
-    if is_alike or math.prod(node.shape[axis:]) > SHORT_STRIDE or node.size <= SMALL_CONCAT:
-        return parts
-    if any(len(p.shape) != len(node.shape) or not _is_plain(partition, p) for p, _ in parts):
-        return parts
-    return [placed for part, place in parts for placed in _columns(partition, part, place, axis)]
-
-
-def _columns(partition, node, view, axis: int):
-    """The elements of a node's last axes, from one on, and their places."""
-    zeros, shape = (0,) * axis, node.shape[:axis] + (1,) * (len(node.shape) - axis)
-    for last in itertools.product(*map(range, node.shape[axis:])):
-        start, steps = zeros + last, (1,) * len(shape)
-        part = partition.table.intern("slice", (node,), shape, node.dtype, (start, steps))
-        yield part, view.part(start, shape)
-
-
-def _without_units(node, view):
-    """A node below reshapes that only add axes of one element or drop them, and its place."""
-    while node.op == "reshape":
-        below = node.args[0]
-        kept = [(n, s) for n, s in zip(view.shape, view.strides, strict=True) if n != 1]
-        if [n for n, _ in kept] != [n for n in below.shape if n != 1]:
-            break
-        steps = iter([s for _, s in kept])
-        strides = tuple([next(steps) if n != 1 else 1 for n in below.shape])
-        node, view = below, View(view.buffer, below.shape, strides, view.offset)
-    return node, view
-
-
-def _is_inner(partition, node) -> bool:
-    is_large = node.op == "concat" and node.size > SMALL_CONCAT
-    return is_large and node.id not in partition.forced and partition.view_of(node) is None
-
-
-def _side_by_side(partition, node, parts) -> bool:
-    """Whether the parts are few columns of a few elements (those of complex numbers, say, or of
-    small matrices): one kernel writes whole vectors of them, where one kernel a part would write
-    every n-th element."""
-    elements, first = math.prod(node.shape[node.attrs[0] :]), parts[0][0]
-    if elements > SHORT_STRIDE or len(parts) > SHORT_AXIS and len(parts) != elements:
-        return False
-    return all(p.shape == first.shape and _is_plain(partition, p) for p, _ in parts)
-
-
-def _is_plain(partition, node) -> bool:
-    """A view of something elementwise or stored."""
-    while node.op in ("reshape", "transpose", "broadcast", "slice", "reverse"):
-        node = node.args[0]
-    return is_elementwise(node) or node.op in ("iota", "lit") or (
-        partition.view_of(node) is not None)
 
 
 @step_maker("dynamic_update_slice")

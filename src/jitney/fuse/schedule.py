@@ -53,7 +53,7 @@ def schedule_kernel(
     for stage in reversed(kernel.stages):
         stage.is_part = trip_count(stage) < longest
         longest = max(longest, trip_count(stage))
-    elements = rows * max(1, inner)
+    elements = rows * max(1, inner) * _columns(kernel)
     kernel.small = _smallness(kernel, used, elements, repeated)
     kernel.copies = _vectors_beside(kernel, used, target)
     kernel.tile = choose_tile(kernel, used, target)
@@ -271,6 +271,14 @@ def _least_whole(kernel: Kernel, used: list[Expr]) -> int:
     if any(x.op == "lt" and x.args[0].op == "index" and row in x.variables for x in used):
         return LEAST_ASKED
     return LEAST_STRIDED if any(1 < step <= SHORT_STRIDE for step in steps) else LONG_STAGE
+
+
+def _columns(kernel: Kernel) -> int:
+    """How many columns of one result are written side by side (the parts of complex numbers are
+    one)."""
+    stored = [store.buffer for store in kernel.stores]
+    most = max(map(stored.count, set(stored)), default=1)
+    return most if most > 2 else 1
 
 
 def _smallness(kernel, used, elements, repeated) -> int:

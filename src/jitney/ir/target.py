@@ -32,6 +32,11 @@ class CpuTarget(NamedTuple):
         """Lanes of a vector of 32-bit elements."""
         return self.vector_bits // 32
 
+    def moves_vectors(self, nbytes: int) -> bool:
+        """Whether elements of so many bytes that lie a short step apart are moved by vectors and
+        shuffles (others one by one)."""
+        return self.avx512 or (self.avx2 and nbytes >= 4)
+
     def describe(self) -> str:
         """The text that enters kernel keys."""
         return f"{self.arch}/{self.cpu}/{self.vector_bits}/{self.features}"
