@@ -456,6 +456,10 @@ void JITNEY_FFT_ADD() {
   add_routine("rfft_join_c128", &LongPairs<double>::join);
   add_routine("irfft_split_c64", &LongPairs<float>::split);
   add_routine("irfft_split_c128", &LongPairs<double>::split);
+  add_routine("rfft_pairs_f32", &PairRows<float>::forward);
+  add_routine("rfft_pairs_f64", &PairRows<double>::forward);
+  add_routine("irfft_pairs_f32", &PairRows<float>::inverse);
+  add_routine("irfft_pairs_f64", &PairRows<double>::inverse);
   add_routine("fft_medium_c64", &MediumRows<float>::complex);
   add_routine("fft_medium_c128", &MediumRows<double>::complex);
   add_routine("rfft_medium_f32", &MediumRows<float>::real);

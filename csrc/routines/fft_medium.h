@@ -53,13 +53,18 @@ class Medium {
   }
 
  private:
-  // The largest divisor up to the root (fuse/fft.py sees to it that both factors are large enough).
+  // That of the factors that fill the widest vectors best, nearest the root (as in fuse/fft.py, which sees to it that
+  // there is one): it is the same for all widths, and so are the results.
   static int64_t first_factor(int64_t n) {
-    int64_t found = 1;
-    for (int64_t d = 1; d * d <= n; ++d)
-      if (n % d == 0) found = d;
+    int64_t found = 1, least = INT64_MAX;
+    for (int64_t d = kLeastFactor; d * d <= n; ++d) {
+      if (n % d != 0) continue;
+      int64_t lanes = filled(d) * (n / d) + filled(n / d) * d;
+      if (lanes <= least) found = d, least = lanes;
+    }
     return found;
   }
+  static int64_t filled(int64_t n) { return (n + kLeastFactor - 1) / kLeastFactor * kLeastFactor; }
   static int64_t groups(int64_t n) { return (n + kWide - 1) / kWide; }
   static int64_t place(int64_t group, int64_t n) { return group * kWide < n - kWide ? group * kWide : n - kWide; }
 

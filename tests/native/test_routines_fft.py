@@ -208,3 +208,26 @@ print(bool(np.isnan(out[0, 0]) and np.isnan(out[1, -1])))
     done = subprocess.run([sys.executable, "-c", program, os.path.dirname(__file__)],
                           capture_output=True, text=True)
     assert done.stdout.strip() == "True", done.stderr
+
+
+@pytest.mark.parametrize("grain", (0, 1, 5, 16))
+@pytest.mark.parametrize("h", (1, 2, 3, 8, 9, 67, 180, 256))
+@pytest.mark.parametrize("name", ("f32", "f64"))
+def test_real_rows_by_pairs(name, h, grain):
+    """Side by side or alone, with the same bits."""
+    whole = "c64" if name == "f32" else "c128"
+    x = RNG.normal(size=(37, 2 * h)).astype(DTYPES[name])
+    for row, want in ((h + 1, np.fft.rfft(x)), (2 * h, np.fft.fft(x))):
+        out, alone = (np.full((37, row), np.nan, DTYPES[whole]) for _ in range(2))
+        call(f"rfft_pairs_{name}", [x, out], [h, row], 37, grain)
+        near(out, want)
+        call(f"rfft_pairs_{name}", [x, alone], [h, row], 37, 1)
+        assert same_bits(out, alone)
+    half = np.fft.rfft(x).astype(DTYPES[whole])
+    half[:, 0] += 1j                                       # is not read
+    half[:, -1] -= 2j
+    back, alone = np.empty_like(x), np.empty_like(x)
+    call(f"irfft_pairs_{name}", [half, back], [h], 37, grain)
+    near(back, x)
+    call(f"irfft_pairs_{name}", [half, alone], [h], 37, 1)
+    assert same_bits(back, alone)

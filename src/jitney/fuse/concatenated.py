@@ -36,7 +36,8 @@ def groups_of_parts(partition: Any, roots) -> list[list]:
         return [parts]
     beside: list[list] = []
     if len(roots) == 1:
-        beside, parts = _beside(partition, *roots[0], parts)
+        (node, view), = roots
+        beside, parts = _beside(partition, node, view, parts)
     again, parts = _read_again(partition, parts)
     return [*beside, *again, *alike(partition, parts)]
 
@@ -60,14 +61,15 @@ def _beside(partition: Any, node: Node, view: View, parts) -> tuple[list[list], 
 
 def _runs(partition: Any, node: Node, view: View, parts) -> tuple[list[list], list]:
     """(several narrow parts in turn that fill some columns; the parts that are left)."""
-    axis, runs, left, end = node.attrs[0], [[]], [], None
+    axis, left, end = node.attrs[0], [], None
+    runs: list[list] = []
     for part, place in parts:
         whole_rows = part.shape[axis + 1 :] == node.shape[axis + 1 :]
-        is_narrow = math.prod(part.shape[axis:]) <= SHORT_AXIS and len(part.shape) == len(node.shape)
+        is_narrow = math.prod(part.shape[axis:]) <= SHORT_AXIS
         if not (whole_rows and is_narrow and _is_cheap(partition, part)):
             left.append((part, place))
             continue
-        if place.offset != end:
+        if not runs or place.offset != end:
             runs.append([])
         runs[-1].append((part, place))
         end = place.offset + math.prod(part.shape[axis:])

@@ -17,6 +17,8 @@ BLOCK_BYTES = 256  # columns of a piece: four lines of the cache are read whole
 LONG = 1 << 15  # complex transforms from here on are split in two parts
 MEDIUM = 1 << 8  # from here on they are done within vectors, those of short rows in their lanes
 LEAST_FACTOR = 16  # kLeastFactor in csrc/routines/fft_medium.h: lanes of the widest vectors
+MOST_WASTE = 1.05  # of their lanes: beyond, rows are done side by side, if they are not long
+LONG_ROWS = 1 << 10
 _REAL = ("rfft", "irfft", "fft_real")
 JOIN = 4096  # elements of a piece of rfft_join (kJoin in csrc/routines/fft_pairs.h)
 
@@ -51,14 +53,26 @@ def _split(n: int) -> tuple[int, int] | None:
     return _factors(n) if n >= LONG else None
 
 
-def _is_medium(name: str, n: int) -> bool:
-    """Whether a row, of real numbers its pairs, is done within vectors."""
-    if name.startswith(_REAL):
-        if n % 2:
-            return False
-        n //= 2
-    factors = _factors(n) if MEDIUM <= n < LONG else None
-    return factors is not None and factors[0] >= LEAST_FACTOR
+def _is_medium(n: int) -> bool:
+    """Whether rows of n complex numbers are done within vectors: if they fill these, or are long.
+    20 x 25 numbers take two vectors of 16 lanes for each column and row, 1.4 times as much."""
+    factors = _medium_factors(n) if MEDIUM <= n < LONG and _largest_prime(n) <= 11 else None
+    if factors is None:
+        return False
+    waste = sum(_filled(factor) / factor for factor in factors) / 2
+    return n > LONG_ROWS or waste <= MOST_WASTE
+
+
+def _medium_factors(n: int) -> tuple[int, int] | None:
+    """Those that fill vectors best, nearest the root (`first_factor` in fft_medium.h)."""
+    found = [d for d in range(math.isqrt(n), LEAST_FACTOR - 1, -1) if n % d == 0]
+    first = min(found, key=lambda d: _filled(d) * (n // d) + _filled(n // d) * d, default=None)
+    return None if first is None else (first, n // first)
+
+
+def _filled(factor: int) -> int:
+    """Lanes of the widest vectors that so many take."""
+    return -(-factor // LEAST_FACTOR) * LEAST_FACTOR
 
 
 def add_fft_step(partition, node, item) -> None:
@@ -72,8 +86,12 @@ def add_fft_step(partition, node, item) -> None:
         _add_real_parts(partition, item, name, (source, result), parts, n)
     elif name.startswith("irfft") and n % 2 == 0 and (parts := _split(n // 2)):
         _add_inverse_parts(partition, item, name, (source, result), parts, n)
-    elif inner == 1 and _is_medium(name, n):
-        _add_medium(partition, item, name, sizes, source, result)
+    elif name.startswith(_REAL) and n % 2 == 0:
+        _add_pairs(partition, item, name, n, source, result)
+    elif inner == 1 and not name.startswith(_REAL) and _is_medium(n):
+        params, rows = (n, sizes[2]), _elements(source) // n
+        cost = 0.3 * _cost(name, n)
+        _add_rows(partition, item, f"fft_medium_{name[4:]}", params, (source, result), rows, cost)
     else:
         _add_one_step(partition, item, name, sizes, source, result)
 
@@ -89,31 +107,31 @@ def _add_one_step(partition, item, name, sizes, source, result) -> None:
         real = result if name.startswith("irfft") else source
         lines = extent = math.prod(real.shape) // n
     cost = _cost(name, n) * lines
-    grain = extent if cost < PARALLEL_NS else _grain(extent, _lanes(name) if inner == 1 else 1)
+    widest = LEAST_FACTOR if name.endswith(("c64", "f32")) else LEAST_FACTOR // 2
+    grain = extent if cost < PARALLEL_NS else _grain(extent, widest if inner == 1 else 1)
     _native(partition, item, name, [source, result], sizes, extent, grain, [1], cost)
 
 
-def _add_medium(partition, item, name, sizes, source, result) -> None:
-    """Rows whose transforms are done within vectors, real ones by pairs."""
-    n = sizes[0]
+def _add_pairs(partition, item, name, n, source, result) -> None:
+    """Rows of real numbers by the transforms of their pairs: within vectors, or side by side."""
+    h, code = n // 2, name[-3:]
     params: tuple[int, ...]
-    if name.startswith("fft_c"):
-        routine, params, lines = f"fft_medium_{name[4:]}", (n, sizes[2]), _elements(source) // n
-    elif name.startswith("irfft"):
-        routine, params = f"irfft_medium_{name[6:]}", (n // 2,)
-        lines = math.prod(result.shape) // n
+    rows = math.prod((result if name.startswith("irfft") else source).shape) // n
+    kind, cost = ("medium", 0.3) if _is_medium(h) else ("pairs", 0.6)
+    if name.startswith("irfft"):
+        routine, params = f"irfft_{kind}_{code}", (h,)
     else:
-        row = n // 2 + 1 if name.startswith("rfft") else n
-        routine, params = f"rfft_medium_{name[-3:]}", (n // 2, row)
-        lines = math.prod(source.shape) // n
-    cost = 0.3 * _cost(name, n) * lines
-    grain = lines if cost < PARALLEL_NS else _grain(lines, 1)
-    _native(partition, item, routine, [source, result], params, lines, grain, [1], cost)
+        row = h + 1 if name.startswith("rfft") else n
+        routine, params = f"rfft_{kind}_{code}", (h, row)
+    cost = cost * _cost(name, n)
+    _add_rows(partition, item, routine, params, (source, result), rows, cost)
 
 
-def _lanes(name: str) -> int:
-    """Rows that the widest vectors take at once."""
-    return LEAST_FACTOR if name.endswith(("c64", "f32")) else LEAST_FACTOR // 2
+def _add_rows(partition, item, routine, params, views, rows, each: float) -> None:
+    """A routine that does rows one after the other; `each`: nanoseconds of one."""
+    lanes = LEAST_FACTOR if "_pairs_" in routine else 1
+    grain = rows if each * rows < PARALLEL_NS else _grain(rows, lanes)
+    _native(partition, item, routine, list(views), params, rows, grain, [1], each * rows)
 
 
 def _grain(extent: int, lanes: int) -> int:

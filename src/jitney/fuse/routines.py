@@ -14,7 +14,6 @@ from .concatenated import SMALL_CONCAT, groups_of_parts
 from .frame import fixed_corner, framed, is_most, slabs_around
 from .make_steps import emit_into, step_maker
 from .pull_gather import clamped
-from .pull_rules import is_elementwise
 from .pull_views import MAX_SELECTS
 from .reach_memory import STREAM_BYTES
 from .tiles import LINE_BYTES
