@@ -4,6 +4,7 @@
 #include "edges.h"
 #include "families.h"
 #include "routines.h"
+#include "search_plan.h"
 #include "tally.h"
 #include "vector_target.h"
 #if defined(__x86_64__)
@@ -17,6 +18,7 @@ namespace {
 // Numbers of elements of the sorted row that are below each value (kRight: below or equal). All searches halve alike,
 // and their loads wait for memory side by side.
 constexpr int64_t kTogether = 32;
+constexpr int64_t kLeastPlanned = 64;  // values for which it is worth to lay out the first steps
 
 template <class T, bool kRight, class I>
 void ranks_of(const UInt<T>* row, int64_t n, const UInt<T>* values, int64_t count, I* out) {
@@ -34,6 +36,13 @@ void ranks_of(const UInt<T>* row, int64_t n, const UInt<T>* values, int64_t coun
   for (int64_t j = 0; j < count; ++j) out[j] = static_cast<I>(first[j]);
 }
 
+template <class T, bool kRight, class I>
+void search_plainly(const UInt<T>* row, int64_t n, const UInt<T>* values, int64_t count, I* out) {
+  const int64_t whole = count - count % kTogether;
+  for (int64_t i = 0; i < whole; i += kTogether) ranks_of<T, kRight>(row, n, values + i, kTogether, out + i);
+  if (whole < count) ranks_of<T, kRight>(row, n, values + whole, count - whole, out + whole);
+}
+
 namespace any_cpu {
 constexpr int kVectorBytes = 16;
 #include "count_kernels.h"
@@ -44,6 +53,7 @@ JITNEY_BEGIN_TARGET_AVX2
 namespace avx2 {
 constexpr int kVectorBytes = 32;
 #include "count_kernels.h"
+#include "search_kernels.h"
 }  // namespace avx2
 JITNEY_END_TARGET
 
@@ -51,9 +61,31 @@ JITNEY_BEGIN_TARGET_AVX512
 namespace avx512 {
 constexpr int kVectorBytes = 64;
 #include "count_kernels.h"
+#include "search_kernels.h"
 }  // namespace avx512
 JITNEY_END_TARGET
 #endif
+
+// Ranks of many values: in the lanes of vectors, where these gather.
+template <class T, bool kRight, class I>
+void search_planned(const SearchPlan<T>& plan, const UInt<T>* values, int64_t count, I* out) {
+#if defined(__x86_64__)
+  if constexpr (sizeof(T) >= 4) {
+    static const int level = cpu_level();
+    if (level > 0 && plan.n < INT32_MAX) {
+      return level == 2 ? avx512::search<T, kRight>(plan, values, count, out)
+                        : avx2::search<T, kRight>(plan, values, count, out);
+    }
+  }
+#endif
+  search_plainly<T, kRight>(plan.row, plan.n, values, count, out);
+}
+
+template <class T, bool kRight, class I>
+void search_all(const UInt<T>* row, int64_t n, const UInt<T>* values, int64_t count, I* out) {
+  if (count < kLeastPlanned) return search_plainly<T, kRight>(row, n, values, count, out);
+  search_planned<T, kRight>(SearchPlan<T>(row, n, count), values, count, out);
+}
 
 template <class T>
 bool even_ranks(const EvenEdges<T>& edges, const T* values, int64_t n, int32_t* out) {
@@ -117,12 +149,10 @@ struct SearchSorted {
     const auto* sorted = static_cast<const UInt<T>*>(ptrs[0]);
     const auto* values = static_cast<const UInt<T>*>(ptrs[1]);
     I* out = static_cast<I*>(ptrs[2]);
-    for (int64_t i = lo, count; i < hi; i += count) {
+    for (int64_t i = lo, end; i < hi; i = end) {
       const auto* row = per_row > 0 ? sorted + i / per_row * n : sorted;
-      int64_t end = per_row > 0 && (i / per_row + 1) * per_row < hi ? (i / per_row + 1) * per_row : hi;
-      count = end - i < kTogether ? end - i : kTogether;
-      if (count == kTogether) ranks_of<T, kRight>(row, n, values + i, kTogether, out + i);
-      else ranks_of<T, kRight>(row, n, values + i, count, out + i);
+      end = per_row > 0 && (i / per_row + 1) * per_row < hi ? (i / per_row + 1) * per_row : hi;
+      search_all<T, kRight>(row, n, values + i, end - i, out + i);
     }
   }
 
@@ -199,14 +229,13 @@ struct CountPieces {
 // have r of the `length` edges at or below them, r < length; the last edge counts as just below itself.
 template <class T>
 struct HistogramPieces {
-  static void find_ranks(const EvenEdges<T>& edges, const T* row, const T* values, int64_t count, int32_t* out) {
+  static void find_ranks(const EvenEdges<T>& edges, const SearchPlan<T>& plan, const T* values, int64_t count,
+                         int32_t* out) {
     if (edges.even) return find_even_ranks(edges, values, count, out);
     const auto* keys = reinterpret_cast<const UInt<T>*>(values);
-    for (int64_t i = 0, some; i < count; i += some) {
-      some = count - i < kTogether ? count - i : kTogether;
-      ranks_of<T, true>(reinterpret_cast<const UInt<T>*>(row), edges.n, keys + i, some, out + i);
-      put_last_below(values + i, some, row[edges.n - 1], edges.n, out + i);
-    }
+    const T last = reinterpret_cast<const T*>(plan.row)[edges.n - 1];
+    search_planned<T, true>(plan, keys, count, out);
+    put_last_below(values, count, last, edges.n, out);
   }
 
   // The last edge itself is always in doubt.
@@ -227,6 +256,7 @@ struct HistogramPieces {
     const int64_t length = params[1];
     const T* row = static_cast<const T*>(ptrs[0]);
     const EvenEdges<T> edges(row, length);
+    const SearchPlan<T> plan(reinterpret_cast<const UInt<T>*>(row), length, params[0]);
     for (int64_t p = lo; p < hi; ++p) {
       const Piece piece(p, params[2], params[0], length, ptrs[2], ptrs[3]);
       const T* values = static_cast<const T*>(ptrs[1]) + piece.first;
@@ -234,7 +264,7 @@ struct HistogramPieces {
       int32_t ranks[kBlock];
       for (int64_t i = 0, count; i < piece.count; i += count) {
         count = piece.count - i < kBlock ? piece.count - i : kBlock;
-        find_ranks(edges, row, values + i, count, ranks);
+        find_ranks(edges, plan, values + i, count, ranks);
         tally.add(ranks, count);
       }
       tally.finish(piece.out);

@@ -43,7 +43,7 @@ def _searchsorted(partition, node, item) -> None:
     edges, values = (stored_view(partition, a) for a in node.args)
     (result,) = _results(partition, node)
     n, count = edges.shape[0], math.prod(values.shape)
-    cost = (2.0 + 2.0 * math.log2(n + 1)) * count
+    cost = (0.5 + 0.25 * math.log2(n + 1)) * count
     params = (n, int(node.attrs[2]), 4, 0)
     _native(partition, item, f"searchsorted_{edges.buffer.code}", [edges, values, result], params,
             count, _grain(count, cost), [2], cost)
