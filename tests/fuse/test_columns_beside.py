@@ -74,6 +74,15 @@ def test_pairs_in_rows_of_several_axes():
         check(lambda x: jnp.repeat(x, 9, axis), lambda x: np.repeat(x, 9, axis), [x])  # noqa: B023
 
 
+@pytest.mark.parametrize("count", [5, 12, 40])
+def test_windows(count):
+    """Parts that lie one element beside one another."""
+    x = RNG.normal(size=3100 + count).astype(np.float32)
+    want = np.stack([x[k : k + 3000] for k in range(count)], -1)
+    got = jitney.jit(lambda x: jnp.stack([x[k : k + 3000] for k in range(count)], -1))(x)
+    np.testing.assert_array_equal(got, want)
+
+
 def test_costly_parts_and_sums_have_kernels_of_their_own():
     def program(x):
         return jnp.concatenate([x / x.sum(1, keepdims=True), x, x * 2, x + 1], 1)

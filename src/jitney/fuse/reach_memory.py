@@ -37,12 +37,12 @@ MAX_ANEW = 16  # cost of what each turn computes anew for its rows: a division, 
 def reach_memory(kernel: Kernel, used: list[Expr], target: CpuTarget) -> None:
     """See the module's text."""
     find_borders(kernel, used)
-    kernel.near = find_near_loads(kernel, used)
+    kernel.beside = _is_beside(kernel, target)
+    kernel.near = {} if kernel.beside else find_near_loads(kernel, used)
     kernel.stream = streams_tiles(kernel, target) if kernel.tile else _streams(kernel, used)
     kernel.jumps = _jumps(kernel, used)
     kernel.sweep = _rows_swept(kernel, used, target)
     lanes = lanes_of(kernel, used, target)
-    kernel.beside = _is_beside(kernel, target)
     kernel.counted = _counted_rows(kernel, lanes)
     if kernel.counted == Counted.ONE and target.avx512:  # others have no masks for parts of these
         kernel.narrow = next((n for n in (4, 8) if kernel.rows[-1].extent <= n < lanes), 0)
@@ -51,7 +51,7 @@ def reach_memory(kernel: Kernel, used: list[Expr], target: CpuTarget) -> None:
 def _streams(kernel: Kernel, used: list[Expr]) -> Stream:
     """Whether rows go past the caches: much is written, to large results, along their rows."""
     stores, loops = _stores_of_rows(kernel)
-    if not stores or kernel.small:
+    if not stores or kernel.small or kernel.beside:
         return Stream.NONE
     extents, inner = {lo.variable: lo.extent for lo in loops}, loops[-1].variable
     found = [_streamed_store(kernel, store, extents, inner) for store in stores]

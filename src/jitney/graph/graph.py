@@ -138,6 +138,10 @@ class GraphBuilder:
             found = law(self, args, dtype)
             if found is not None:
                 return found
+        spread = laws.before_it_is_spread(self, args)
+        if spread is not None:
+            inner, dims = spread
+            return self.broadcast(self.ew(op, *inner, dtype=dtype), args[0].shape, dims)
         return self.table.intern(op, args, args[0].shape, dtype)
 
     def add(self, a, b):
@@ -173,9 +177,12 @@ class GraphBuilder:
         wrapped = laws.wrapped(self, predicate, if_true, if_false)
         if wrapped is not None:
             return wrapped
-        return self.table.intern(
-            "select", (predicate, if_true, if_false), if_true.shape, if_true.dtype
-        )
+        args = predicate, if_true, if_false
+        spread = laws.before_it_is_spread(self, args)
+        if spread is not None:
+            inner, dims = spread
+            return self.broadcast(self.select(*inner), if_true.shape, dims)
+        return self.table.intern("select", args, if_true.shape, if_true.dtype)
 
     def convert(self, x, code) -> Node:
         """The values of x as `code` (floats to ints truncate and saturate, as XLA does)."""
