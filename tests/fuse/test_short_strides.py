@@ -128,3 +128,24 @@ def test_narrower_machines(target):
     done = subprocess.run(command, env={**os.environ, "JITNEY_TARGET": target},
                           capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-3000:]
+
+
+def test_elements_of_neighbouring_rows_come_in_the_same_vectors():
+    """Their places differ by less than a step: the kernel's text says by how much."""
+    def program(x):
+        return jnp.cross(x[1:], x[:-1]) + x[2:, 1:2].sum()
+
+    x = RNG.normal(size=(4000, 3)).astype(np.float32)
+    check_all_stages(lambda x: jnp.cross(x[1:], x[:-1]), x[:40])
+    text = jitney.jit(lambda x: jnp.cross(x[1:], x[:-1])).lower(x).compile().as_text()
+    assert text.count("+1]") >= 2 and "+2]" in text
+    want = np.cross(x[1:], x[:-1]) + x[2:, 1].sum()
+    np.testing.assert_allclose(jitney.jit(program)(x), want, rtol=2e-4, atol=2e-4)
+
+
+@pytest.mark.parametrize("count", [3, 9, 16])
+def test_products_of_neighbouring_small_matrices(count):
+    side = {3: 2, 9: 3, 16: 4}[count]
+    a = RNG.normal(size=(3001, side, side)).astype(np.float32)
+    np.testing.assert_allclose(jitney.jit(lambda a: a[1:] @ a[:-1])(a), a[1:] @ a[:-1],
+                               rtol=2e-4, atol=1e-5)

@@ -53,4 +53,5 @@ def test_integer_places_and_booleans():
 def test_bits_stay():
     x = np.array([-0.0, np.nan, np.inf, 1e-40, 3.3], np.float32)
     wide = jitney.jit(lambda x: jnp.broadcast_to(x, (5000, 5)) * 0.5 - 0.0)(x)
-    np.testing.assert_array_equal(np.asarray(wide).view(np.int32)[77], (x * np.float32(0.5) - np.float32(0)).view(np.int32))
+    want = x * np.float32(0.5) - np.float32(0)
+    np.testing.assert_array_equal(np.asarray(wide)[77].view(np.int32), want.view(np.int32))

@@ -63,7 +63,36 @@ def check_tails(outs, marked):
     return checked
 
 
+def narrow_parts(x):
+    """Columns of long rows, transposed in registers."""
+    x = x.ravel()[: x.size // 4 * 4].reshape(-1, 4) if x.size > 3 else x.reshape(-1, 1)
+    return jnp.concatenate([x, x[:, :1] * 2, x[:, -2:], x[:, ::-1] + 1, x, x * x, x - 1], -1)
+
+
+def colours(x):
+    """Three to an element, of rows beside one another."""
+    x = x.ravel()[: x.size // 3 * 3].reshape(-1, 3)
+    return x[1:] * x[:-1] + x[1:, ::-1], jnp.cross(x[1:], x[:-1]), x[2:, 2] - x[:-2, 0]
+
+
+def heads(x):
+    x = x[: x.shape[0] // 2 * 2]
+    y = x.reshape(2, -1, x.shape[1]).transpose(1, 0, 2)
+    return y.reshape(-1, 2 * x.shape[1]) * 2, y[..., ::-1].reshape(-1)[1:] + 1
+
+
 PROGRAMS = {
+    "narrow_parts": narrow_parts,
+    "colours": colours,
+    "steps": lambda x: [x.ravel()[first::step] * 2 for step in (2, 3, 5, 8, 9, 12, 16, 17)
+                        for first in (0, 1, step)],
+    "steps_back": lambda x: [x.ravel()[::-step] * 2 for step in (2, 3, 7, 8, 9)],
+    "heads": heads,
+    "repeated": lambda x: (jnp.repeat(x, 3, 1) * 2, jnp.tile(x, (2, 2)) + 1),
+    "stencils": lambda x: (lambda y: y[1:-1] * y[2:] - y[:-2])(jnp.pad(jnp.sin(x), 2) ** 2),
+    "transforms": lambda x: (jnp.fft.rfft(x), jnp.fft.irfft(x), jnp.fft.fft(x, axis=0)),
+    "ranks": lambda x: jnp.searchsorted(jnp.sort(x[0]), x.ravel()),
+    "interp": lambda x: jnp.interp(x.ravel(), jnp.sort(x[-1]), x[0]),
     "elementwise": lambda x: jnp.sin(x) * 2 + x,
     "sum": lambda x: x.sum(),
     "rows": lambda x: (x.sum(-1), x.max(-1), x.argmin(-1)),

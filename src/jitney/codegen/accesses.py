@@ -5,15 +5,12 @@ instructions. `Accesses` is the half of `KernelEmitter` that knows memory; the o
 loops.
 """
 
-import re
-
 from ..fuse.kernel import SHORT_AXIS
 from ..ir.types import nbytes_of
 from . import memory, neighbours, prefetch, row_squares, strided, transpose
 from .elementwise import llvm_type
 from .instructions import Value
 
-_NEAR = re.compile(r"(.+?)([+-]\d+)?")
 _FLOATS = ("float", "double", "half", "bfloat")
 
 
@@ -53,11 +50,32 @@ class Accesses:
         is_strided = self._is_strided(code, place, is_load=True)
         if is_strided and not x.args and row_squares.is_row(place, self.lanes):
             return row_squares.load(self, x, place)
-        read = strided.load if is_strided else memory.load
-        value = read(self.e, code, pointer, place, self.lanes, mask, bool(x.args))
+        if is_strided:
+            reach = 0
+            if not x.args and int(place.step) > 0:
+                reach = self._last_column(number, position)
+            value = strided.load(
+                self.e, code, pointer, place, self.lanes, mask, bool(x.args), reach
+            )
+        else:
+            value = memory.load(self.e, code, pointer, place, self.lanes, mask, bool(x.args))
         if mask is None:
             self.loaded[number, position] = value
         return value
+
+    def _last_column(self, number: int, position) -> int:
+        """The last element of a short row that is read wherever this one is."""
+        if self._columns_read is None:
+            self._columns_read = {}
+            for x in self.used:
+                if x.op == "load" and not x.args:
+                    constant, terms = self.slotted.affines[x.attrs[1]]
+                    start, skip = memory.column_of(constant)
+                    key = x.attrs[0], start, terms
+                    self._columns_read[key] = max(skip, self._columns_read.get(key, 0))
+        constant, terms = self.slotted.affines[position]
+        start, skip = memory.column_of(constant)
+        return max(skip, self._columns_read.get((number, start, terms), 0))
 
     def _source(self, number: int, position) -> tuple[str, memory.Place]:
         """What an index of a buffer is counted from, and the place there: the row's beginning, if
@@ -123,10 +141,8 @@ class Accesses:
         e = self.e
         constant, terms = self.slotted.affines[position]
         step, skip, vectors = None, 0, []
-        if any(atom == self.vector_variable and is_short_stride(c) for atom, c in terms) and (
-            constant.isdigit()
-        ):
-            constant, skip = "0", int(constant)
+        if any(atom == self.vector_variable and is_short_stride(c) for atom, c in terms):
+            constant, skip = memory.column_of(constant)
         base = self._first_place(constant)
         for atom, coefficient in terms:
             factor = operand(coefficient)
@@ -148,7 +164,7 @@ class Accesses:
 
     def _first_place(self, constant: str) -> str:
         """The text of an index's constant as an operand: a number, a slot, or one's neighbour."""
-        slot, distance = _NEAR.fullmatch(constant).groups()
+        slot, distance = memory.NEAR.fullmatch(constant).groups()
         if distance is None:
             return operand(slot)
         return self.e.instruction(f"add i64 {operand(slot)}, {int(distance)}")

@@ -5,6 +5,7 @@ value(s). A tail's mask is applied to every access along the vector loop, so not
 beyond the end of an array. Booleans are bytes in memory and i1 in registers.
 """
 
+import re
 from typing import NamedTuple
 
 from ..ir.types import nbytes_of
@@ -27,6 +28,7 @@ class Place(NamedTuple):
     skip: int = 0
 
 
+NEAR = re.compile(r"(.+?)([+-]\d+)?")  # a constant of an index: a slot, and how far beside it
 _MEMORY_TYPE = {"b1": "i8", "f16": "i16", "bf16": "i16"}
 
 
@@ -38,6 +40,15 @@ def memory_type(code: str) -> str:
 
 def _vector(type_, lanes):
     return type_ if lanes == 1 else f"<{lanes} x {type_}>"
+
+
+def column_of(constant: str) -> tuple[str, int]:
+    """Where a row begins whose elements are a short stride apart from those of the next, and the
+    element's number in it: of an index's constant."""
+    if constant.isdigit():
+        return "0", int(constant)
+    start, distance = NEAR.fullmatch(constant).groups()
+    return start, int(distance or 0)
 
 
 def pointer_at(e, pointer, type_, base):

@@ -26,16 +26,17 @@ def load(k, x, place) -> Value:
     code = k.kernel.buffers[number][0]
     constant, terms = k.slotted.affines[position]
     # a constant that is no column of the row says where other rows begin
-    key = number, terms, "0" if constant.isdigit() else constant
+    key = number, terms, memory.column_of(constant)[0]
     if key not in k.squares:
-        k.squares[key] = _columns(k, code, f"%b{number}", place)
+        count = k._last_column(number, position) + 1  # behind may be the end of the array
+        k.squares[key] = _columns(k, code, f"%b{number}", place, count)
     names = tuple(columns[place.skip] for columns in k.squares[key])
     return memory._from_memory(k.e, code, Value(names, memory.memory_type(code), k.lanes))
 
 
-def _columns(k, code, buffer, place) -> list[list[str]]:
-    """For each copy: the vectors of all columns of its rows."""
-    e, lanes, width = k.e, k.lanes, int(place.step)
+def _columns(k, code, buffer, place, width: int) -> list[list[str]]:
+    """For each copy: the vectors of the first columns of its rows."""
+    e, lanes = k.e, k.lanes
     shape = _shape(code, lanes)
     vector = f"<{lanes} x {shape.type_}>"
     found = []

@@ -11,8 +11,10 @@ from . import memory
 from .instructions import Value
 
 
-def load(e, code, pointer, place, lanes, mask=None, guarded=False):
-    """The element(s) at place.skip + step*lane; `guarded` as in memory.py."""
+def load(e, code, pointer, place, lanes, mask=None, guarded=False, reach=0):
+    """The element(s) at place.skip + step*lane; `guarded` as in memory.py. `reach`: elements up to
+    this one of each step are read by others as well."""
+    reach = max(reach, place.skip)
     type_, step, back = memory.memory_type(code), abs(int(place.step)), int(place.step) < 0
     if mask is not None and mask.lanes != lanes:
         mask = e.splat(mask, lanes)
@@ -28,8 +30,11 @@ def load(e, code, pointer, place, lanes, mask=None, guarded=False):
         for k in range(step):
             at = memory._shifted(e, place.base, first + k * lanes)
             address = e.instruction(f"getelementptr {type_}, ptr {pointer}, i64 {at}")
-            # positions of vector k before (or at) the last element
-            wanted = [k * lanes + i <= step * (lanes - 1) + place.skip for i in range(lanes)]
+            here = range(k * lanes, (k + 1) * lanes)
+            if chosen is None:  # positions before (or at) the last element
+                wanted = [at <= step * (lanes - 1) + reach for at in here]
+            else:  # any lane may be the last
+                wanted = [at % step <= reach for at in here]
             allowed = _allowed(e, chosen, wanted, lanes, step, k)
             if guarded:
                 address = memory.safe_address(e, address, allowed, lanes)

@@ -180,6 +180,7 @@ class Kernel:
     sided: bool = False  # the same
     sweep: int = 0
     near: dict = field(default_factory=dict)  # see near_loads.py
+    woven: dict = field(default_factory=dict)  # the same, for those a short step apart
     jumps: int = 0
     pairs: Expr | None = None  # the number of the first of two rows
     turned: bool = False  # see turn_rows.py

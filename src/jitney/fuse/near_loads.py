@@ -33,6 +33,33 @@ def find_near_loads(kernel: Kernel, used: list[Expr]) -> dict[Affine, tuple[Affi
     return found
 
 
+def find_woven_loads(kernel: Kernel, used: list[Expr]) -> dict[Affine, tuple[Affine, int]]:
+    """Of loads with a short stride along the vector loop (colours of a picture, say), those whose
+    elements lie between those of another one, the first of them: all are picked from the vectors
+    that are read for one. Where constants are less than the stride, the kernel's text says so
+    already."""
+    if kernel.lane != "row" or kernel.tile is not None:
+        return {}
+    row = kernel.rows[-1].variable
+    conditional = {x.attrs[1] for x in used if x.op == "load" and x.args}
+    constants: dict[tuple, set[int]] = {}
+    for x in used:
+        step = af.coefficient_of(x.attrs[1], row) if x.op == "load" else 0
+        if 1 < step <= kernel.short_stride and x.attrs[1] not in conditional:
+            constants.setdefault((x.attrs[0], step, x.attrs[1][1]), set()).add(x.attrs[1][0])
+    found = {}
+    for (_, step, terms), places in constants.items():
+        first = None
+        for place in sorted(places):
+            if 0 <= place < step:
+                continue
+            if first is None or place >= first + step:
+                first = place
+            else:
+                found[place, terms] = ((first, terms), place - first)
+    return found
+
+
 def _midsts(places: list[int], stored: set[int]) -> dict[int, int]:
     """For each of several places near one another, the place in their midst: that of a result, if
     one is there, for its vectors are aligned."""

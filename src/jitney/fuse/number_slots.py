@@ -147,7 +147,7 @@ class _Writer:
         """The text of an index; one slot for each (atom, coefficient) of the kernel."""
         known = self.affines.get(affine)
         if known is None:
-            near = self.kernel.near.get(affine)
+            near = self.kernel.near.get(affine) or self.kernel.woven.get(affine)
             known = self.slotted(affine) if near is None else self.near(*near)
             self.affines[affine] = known
         base, terms = known

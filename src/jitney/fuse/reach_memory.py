@@ -13,7 +13,7 @@ from ..ir.types import nbytes_of
 from . import affine as af
 from .interior import find_borders
 from .kernel import MOST_BESIDE, Counted, Expr, Kernel, Loop, Stream
-from .near_loads import find_near_loads
+from .near_loads import find_near_loads, find_woven_loads
 from .schedule import lanes_of, own_cost, stage_loops, trip_count
 from .tiles import LINE_BYTES, streams_tiles
 
@@ -39,6 +39,7 @@ def reach_memory(kernel: Kernel, used: list[Expr], target: CpuTarget) -> None:
     find_borders(kernel, used)
     kernel.beside = _is_beside(kernel, target)
     kernel.near = {} if kernel.beside else find_near_loads(kernel, used)
+    kernel.woven = find_woven_loads(kernel, used)
     kernel.stream = streams_tiles(kernel, target) if kernel.tile else _streams(kernel, used)
     kernel.jumps = _jumps(kernel, used)
     kernel.sweep = _rows_swept(kernel, used, target)
