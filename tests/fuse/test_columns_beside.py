@@ -83,6 +83,16 @@ def test_windows(count):
     np.testing.assert_array_equal(got, want)
 
 
+def test_parts_of_parts_with_fewer_rows():
+    a, b, c, d = parts_of([2, 2, 3, 2], 1000, "float32")
+
+    def joined(np, a, b, c, d):
+        first, last = np.concatenate([a[:500], b[500:]]), np.concatenate([d[300:], a[:300]])
+        return np.concatenate([first, c, last] * 4, 1)
+
+    check(lambda *x: joined(jnp, *x), lambda *x: joined(np, *x), [a, b, c, d])
+
+
 def test_costly_parts_and_sums_have_kernels_of_their_own():
     def program(x):
         return jnp.concatenate([x / x.sum(1, keepdims=True), x, x * 2, x + 1], 1)

@@ -149,3 +149,15 @@ def test_products_of_neighbouring_small_matrices(count):
     a = RNG.normal(size=(3001, side, side)).astype(np.float32)
     np.testing.assert_allclose(jitney.jit(lambda a: a[1:] @ a[:-1])(a), a[1:] @ a[:-1],
                                rtol=2e-4, atol=1e-5)
+
+
+def test_neighbouring_rows_of_several_arrays():
+    """Whose columns begin at different ones of the same rows."""
+    x, y, z = RNG.normal(size=(3, 3001, 3)).astype(np.float32)
+
+    def program(x, y, z):
+        return x[1:, 1] * x[1:, 2] + y[1:, 0] * y[1:, 1] - z[1:, 2] * z[:-1, 2]
+
+    for given in ((x, y, z), (y, x, z), (z, x, y)):
+        want = program(*given)
+        np.testing.assert_allclose(jitney.jit(program)(*given), want, rtol=1e-5, atol=1e-5)

@@ -64,9 +64,10 @@ def _runs(partition: Any, node: Node, view: View, parts) -> tuple[list[list], li
     axis, left, end = node.attrs[0], [], None
     runs: list[list] = []
     for part, place in parts:
-        whole_rows = part.shape[axis + 1 :] == node.shape[axis + 1 :]
+        is_alike = _without(part.shape, axis) == _without(node.shape, axis)
+        has_rows = is_alike and place.strides == view.strides  # parts of parts may have others
         is_narrow = math.prod(part.shape[axis:]) <= SHORT_AXIS
-        if not (whole_rows and is_narrow and _is_cheap(partition, part)):
+        if not (has_rows and is_narrow and _is_cheap(partition, part)):
             left.append((part, place))
             continue
         if not runs or place.offset != end:
@@ -75,6 +76,10 @@ def _runs(partition: Any, node: Node, view: View, parts) -> tuple[list[list], li
         end = place.offset + math.prod(part.shape[axis:])
     left += [placed for run in runs if len(run) == 1 for placed in run]
     return [run for run in runs if len(run) > 1], left
+
+
+def _without(shape: tuple, axis: int) -> tuple:
+    return shape[:axis] + shape[axis + 1 :]
 
 
 def _is_cheap(partition: Any, node: Node) -> bool:

@@ -37,7 +37,8 @@ def find_woven_loads(kernel: Kernel, used: list[Expr]) -> dict[Affine, tuple[Aff
     """Of loads with a short stride along the vector loop (colours of a picture, say), those whose
     elements lie between those of another one, the first of them: all are picked from the vectors
     that are read for one. Where constants are less than the stride, the kernel's text says so
-    already."""
+    already. Arrays with equal steps are looked at together: an index has one text, and the first
+    place is one of each, as no place is below 0."""
     if kernel.lane != "row" or kernel.tile is not None:
         return {}
     row = kernel.rows[-1].variable
@@ -46,10 +47,10 @@ def find_woven_loads(kernel: Kernel, used: list[Expr]) -> dict[Affine, tuple[Aff
     for x in used:
         step = af.coefficient_of(x.attrs[1], row) if x.op == "load" else 0
         if 1 < step <= kernel.short_stride and x.attrs[1] not in conditional:
-            constants.setdefault((x.attrs[0], step, x.attrs[1][1]), set()).add(x.attrs[1][0])
-    found = {}
-    for (_, step, terms), places in constants.items():
-        first = None
+            constants.setdefault((step, x.attrs[1][1]), set()).add(x.attrs[1][0])
+    found: dict[Affine, tuple[Affine, int]] = {}
+    for (step, terms), places in constants.items():
+        first: int | None = None
         for place in sorted(places):
             if 0 <= place < step:
                 continue
