@@ -256,7 +256,7 @@ struct HistogramPieces {
     const int64_t length = params[1];
     const T* row = static_cast<const T*>(ptrs[0]);
     const EvenEdges<T> edges(row, length);
-    const SearchPlan<T> plan(reinterpret_cast<const UInt<T>*>(row), length, params[0]);
+    const SearchPlan<T> plan(reinterpret_cast<const UInt<T>*>(row), length, edges.even ? 0 : params[0]);
     for (int64_t p = lo; p < hi; ++p) {
       const Piece piece(p, params[2], params[0], length, ptrs[2], ptrs[3]);
       const T* values = static_cast<const T*>(ptrs[1]) + piece.first;

@@ -10,8 +10,8 @@ struct Search {
   using W = V<U>;
   static constexpr int kLanes = Vec<U>::kLanes;
   static constexpr int kBeside = 4;  // vectors whose loads wait side by side
-  // Steps whose nodes are in registers: eight at most of 64 bytes, where a pick out of two is one instruction (a gather
-  // of 16 takes 45 cycles of a Zen 5), two of 32. Four lanes of 64 bits pick nothing so.
+  // Steps whose nodes are in registers: eight at most of 64 bytes, where a pick out of two is one instruction, two of 32.
+  // Four lanes of 64 bits pick nothing so.
   static constexpr int kPicked = kVectorBytes == 64 ? (kLanes == 16 ? 8 : 7) : kLanes == 8 ? 5 : 0;
 
   static JITNEY_INLINE W picked(const U* nodes, int step, W path) {

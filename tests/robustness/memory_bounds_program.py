@@ -69,6 +69,14 @@ def narrow_parts(x):
     return jnp.concatenate([x, x[:, :1] * 2, x[:, -2:], x[:, ::-1] + 1, x, x * x, x - 1], -1)
 
 
+def parts_of_parts(x):
+    """Parts of concatenations within concatenations have fewer rows than the whole."""
+    half = x.shape[0] // 2
+    first = jnp.concatenate([x[:half, :2], x[half:, :2]])
+    last = jnp.concatenate([x[half:, -2:], x[:half, -2:]])
+    return jnp.concatenate([first, x[:, :3], last] * 4, 1)
+
+
 def colours(x):
     """Three to an element, of rows beside one another."""
     x = x.ravel()[: x.size // 3 * 3].reshape(-1, 3)
@@ -83,6 +91,7 @@ def heads(x):
 
 PROGRAMS = {
     "narrow_parts": narrow_parts,
+    "parts_of_parts": parts_of_parts,
     "colours": colours,
     "steps": lambda x: [x.ravel()[first::step] * 2 for step in (2, 3, 5, 8, 9, 12, 16, 17)
                         for first in (0, 1, step)],

@@ -6,7 +6,7 @@ where the arrays' rows begin are counted on by additions. Of rows that are short
 mask of the last vector is made once for all rows; others are done as without this.
 
 A loop over pieces spends some 40 instructions and two comparisons of vectors on each row, one of a
-stencil over a hundred. Heads of 32 numbers merged, 16 x 8 x 128 of them, take 61 us so and 41 like
+stencil over a hundred. Heads of 32 numbers merged, 16 x 8 x 128 of them, take 63 us so and 38 like
 this (a Zen 5, one thread).
 """
 

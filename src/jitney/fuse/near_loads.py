@@ -4,7 +4,7 @@ In: a scheduled kernel and its live expressions. Out: for the index of such a lo
 one in their midst and how far away it is. Codegen then loads the vectors in the midst, and makes
 the others of them in registers: a vector that crosses two lines of the cache takes longer than one,
 and one load a cycle is what limits a stencil whose rows are in the cache. The kernel's text says
-the distances, which are no slots.
+the distances, which are no slots. `find_woven_loads`: the same for short strides.
 """
 
 from . import affine as af

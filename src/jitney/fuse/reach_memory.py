@@ -1,8 +1,10 @@
 """How a scheduled kernel goes through memory.
 
 In: a scheduled kernel and its live expressions. Out: the same kernel with what is known of its
-`borders` and `near` loads, whether its results `stream` past the caches, the rows that are asked
-for ahead (`jumps`), those taken at a time (`sweep`) and whether rows are `counted`.
+`borders`, `near` and `woven` loads, whether its results `stream` past the caches, the rows that are
+asked for ahead (`jumps`), those taken at a time (`sweep`), whether rows are `counted`, in `narrow`
+vectors if they are shorter than others, and whether its stores, then in order, are columns `beside`
+one another.
 Keeps: the meaning. The constants are measured (see docs/performance.md) or say why.
 """
 
@@ -38,6 +40,8 @@ def reach_memory(kernel: Kernel, used: list[Expr], target: CpuTarget) -> None:
     """See the module's text."""
     find_borders(kernel, used)
     kernel.beside = _is_beside(kernel, target)
+    if kernel.beside:
+        kernel.stores = sorted(kernel.stores, key=lambda store: store.position[0])
     kernel.near = {} if kernel.beside else find_near_loads(kernel, used)
     kernel.woven = find_woven_loads(kernel, used)
     kernel.stream = streams_tiles(kernel, target) if kernel.tile else _streams(kernel, used)
@@ -154,7 +158,7 @@ def _counted_rows(kernel: Kernel, lanes: int) -> Counted:
 
 
 def _is_beside(kernel: Kernel, target: CpuTarget) -> bool:
-    """Whether the results are neighbours in long rows, a row in each lane; orders them so."""
+    """Whether the results are neighbours in long rows, a row in each lane."""
     stores = kernel.stores
     is_plain = kernel.lane == "row" and not (kernel.stages or kernel.saved or kernel.borders)
     if not is_plain or kernel.tile is not None or not 1 < len(stores) <= MOST_BESIDE:
@@ -166,10 +170,7 @@ def _is_beside(kernel: Kernel, target: CpuTarget) -> bool:
     code = kernel.buffers[first.buffer][0]
     if len(ways) > 1 or first.mask is not None or step <= kernel.short_stride:
         return False
-    if sorted(places) != list(range(len(stores))) or not target.moves_vectors(nbytes_of(code)):
-        return False
-    kernel.stores = sorted(stores, key=lambda store: store.position[0])
-    return True
+    return sorted(places) == list(range(len(stores))) and target.moves_vectors(nbytes_of(code))
 
 
 def _span(position, extents: dict[int, int]) -> int:

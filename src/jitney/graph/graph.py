@@ -21,6 +21,7 @@ The operations (`attrs` in brackets):
 """
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -138,11 +139,8 @@ class GraphBuilder:
             found = law(self, args, dtype)
             if found is not None:
                 return found
-        spread = laws.before_it_is_spread(self, args)
-        if spread is not None:
-            inner, dims = spread
-            return self.broadcast(self.ew(op, *inner, dtype=dtype), args[0].shape, dims)
-        return self.table.intern(op, args, args[0].shape, dtype)
+        spread = laws.spread_later(self, partial(self.ew, op, dtype=dtype), args)
+        return spread or self.table.intern(op, args, args[0].shape, dtype)
 
     def add(self, a, b):
         return self.ew("add", a, b)
@@ -178,11 +176,8 @@ class GraphBuilder:
         if wrapped is not None:
             return wrapped
         args = predicate, if_true, if_false
-        spread = laws.before_it_is_spread(self, args)
-        if spread is not None:
-            inner, dims = spread
-            return self.broadcast(self.select(*inner), if_true.shape, dims)
-        return self.table.intern("select", args, if_true.shape, if_true.dtype)
+        spread = laws.spread_later(self, self.select, args)
+        return spread or self.table.intern("select", args, if_true.shape, if_true.dtype)
 
     def convert(self, x, code) -> Node:
         """The values of x as `code` (floats to ints truncate and saturate, as XLA does)."""

@@ -26,29 +26,6 @@ def _value(lit):
     return raw.view(DTYPE_OF_CODE[lit.dtype])[()]
 
 
-def before_it_is_spread(g, args):
-    """(operands, dims) of an operation on smaller arrays, all of which repeat alike, whose result
-    may repeat instead: `f(x[None]) + x[None]` is computed once for each element of x."""
-    found = None
-    for a in args:
-        if a.op != "broadcast":
-            return None
-        if a.args[0].shape != ():
-            here = a.args[0].shape, a.attrs[0]
-            if found is not None and found != here:
-                return None
-            found = here
-    if found is None:
-        return None
-    shape, dims = found
-    inner = [a.args[0] if a.args[0].shape != () else _spread_over(g, a, shape) for a in args]
-    return inner, dims
-
-
-def _spread_over(g, scalar, shape):
-    return g.broadcast(scalar.args[0], shape, ())
-
-
 def is_positive_literal(node) -> bool:
     """Whether every element is the same positive integer."""
     lit = _scalar(node)
@@ -57,6 +34,23 @@ def is_positive_literal(node) -> bool:
 
 def _spread(g, lit, like):
     return g.broadcast(lit, like.shape, ()) if like.shape != () else lit
+
+
+def spread_later(g, make, args):
+    """An operation on arrays that all repeat smaller ones alike: `make` of these, whose result
+    repeats instead. `f(x[None]) + x[None]` is computed once for each element of x."""
+    like = None
+    for a in args:
+        if a.op != "broadcast":
+            return None
+        if a.args[0].shape != ():
+            like = like or a
+            if (a.args[0].shape, a.attrs) != (like.args[0].shape, like.attrs):
+                return None
+    if like is None:
+        return None
+    inner = [a.args[0] if a.args[0].shape else _spread(g, a.args[0], like.args[0]) for a in args]
+    return g.broadcast(make(*inner), like.shape, like.attrs[0])
 
 
 def _is(lit, number) -> bool:

@@ -32,9 +32,8 @@ def has_phases(p, k, shape) -> bool:
     dilation, spatial = p["lhs_dilation"], p["dimension_numbers"].rhs_spec[2:]
     if not 1 < math.prod(dilation) <= MOST_PHASES:
         return False
-    if any(d > 1 and s != 1 or d > 1 and r != 1 for d, s, r in zip(
-        dilation, p["window_strides"], p["rhs_dilation"], strict=True
-    )):  # fmt: skip
+    others = zip(dilation, p["window_strides"], p["rhs_dilation"], strict=True)
+    if any(d > 1 and (stride, apart) != (1, 1) for d, stride, apart in others):
         return False
     window = math.prod(k.shape[a] for a in spatial)
     features = k.shape[p["dimension_numbers"].rhs_spec[1]]
