@@ -33,6 +33,7 @@ class Expressions:
     def __init__(self):
         self.exprs: list[Expr] = []
         self.known: dict = {}
+        self.places: dict = {}  # of integers that are affine (known_place.py)
         self.buffers: list[tuple[str, str]] = []
         self.buffer_numbers: dict[int, int] = {}
         self.buffer_ids: list[int] = []

@@ -5,11 +5,10 @@ fill value (never read). Positions that are known to be inside, like those of `a
 indices.
 """
 
-import numpy as np
-
 from ..graph.graph import literal_value
-from ..ir.types import DTYPE_OF_CODE, kind_of
+from ..ir.types import kind_of
 from . import affine as af
+from .known_place import known_place
 from .pull_rules import pull_rule
 
 
@@ -28,8 +27,8 @@ def clamped(builder, start, limit):
         value = int(literal_value(start.attrs[0], start.dtype))
         return af.constant(min(max(value, 0), limit))
     place = known_place(builder, start)
-    if place is not None and place[1] >= 0 and place[2] <= limit:
-        return place[0]
+    if place is not None and place.is_inside(limit):
+        return place.affine
     start = _as_narrow(builder, start, limit)
     low = builder.make("max", (start, builder.integer(0, start.dtype)), start.dtype)
     inside = builder.make("min", (low, builder.integer(limit, start.dtype)), start.dtype)
@@ -44,49 +43,6 @@ def _as_narrow(builder, expr, limit):
     if expr.dtype in ("i8", "i16", "u8", "u16") and limit < 1 << 31:
         return builder.make("convert", (expr,), "i32")
     return as_i64(builder, expr)
-
-
-def known_place(builder, expr):
-    """(affine, least, greatest) of an integer expression of loop variables and constants alone
-    (`arange` as an index), if it never wraps; else None."""
-    found = _known_affine(builder, expr)
-    if found is None:
-        return None
-    low, high = _range(builder, found)
-    info = np.iinfo(DTYPE_OF_CODE[expr.dtype])
-    return (found, low, high) if info.min <= low and high <= info.max else None
-
-
-def _known_affine(builder, expr):
-    if kind_of(expr.dtype) not in "iu":
-        return None
-    if expr.op == "index":
-        loops = [atom for atom, _ in expr.attrs[-1][1]]
-        known = all(a >= 0 and builder.extents[a] > 0 for a in loops)
-        return expr.attrs[-1] if known else None
-    if expr.op in ("const", "param"):
-        return af.constant(int(literal_value(expr.attrs[0], expr.dtype)))
-    if expr.op not in ("convert", "add", "sub", "mul"):
-        return None
-    inner = [known_place(builder, a) for a in expr.args]
-    if None in inner:
-        return None
-    first, *second = [place[0] for place in inner]
-    if expr.op == "convert":
-        return first
-    if expr.op == "mul":
-        first, other = (first, second[0]) if not second[0][1] else (second[0], first)
-        return af.scale(first, other[0]) if not other[1] else None
-    return af.add(first, second[0] if expr.op == "add" else af.scale(second[0], -1))
-
-
-def _range(builder, affine):
-    """The least and the greatest value over the loops."""
-    low = high = affine[0]
-    for atom, coefficient in affine[1]:
-        last = coefficient * (builder.extents[atom] - 1)
-        low, high = low + min(last, 0), high + max(last, 0)
-    return low, high
 
 
 @pull_rule("dynamic_slice")
@@ -116,8 +72,8 @@ def pull_gather(builder, node, index, mask):
             where = (*batch, af.constant(start_map.index(axis)))
             start = builder.value(indices, where, mask)
             place = known_place(builder, start)
-            if place is not None and place[1] >= 0 and place[2] <= n - sizes[axis]:
-                local = af.add(local, place[0])
+            if place is not None and place.is_inside(n - sizes[axis]):
+                local = af.add(local, place.affine)
             elif mode == "fill":
                 start = as_i64(builder, start)
                 fits = _fits(builder, start, n - sizes[axis])

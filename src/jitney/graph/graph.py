@@ -187,7 +187,8 @@ class GraphBuilder:
             return laws.fold_convert(self, x, code)
         if x.op == "broadcast":
             return self.broadcast(self.convert(x.args[0], code), x.shape, x.attrs[0])
-        return self.table.intern("convert", (x,), x.shape, code)
+        fewer = laws.fewer_bits(self, x, code)
+        return fewer or self.table.intern("convert", (x,), x.shape, code)
 
     def bitcast(self, x, code) -> Node:
         """The bits of x as another type of the same width."""

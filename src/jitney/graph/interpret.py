@@ -20,24 +20,27 @@ def interpret(graph: Graph, inputs, constants=()):
     """The outputs of a graph."""
     values: dict = {}
     for node in graph.nodes():
-        args = [values[a.id] for a in node.args]
         if node.op == "input":
-            value = np.asarray(inputs[node.attrs[0]])
+            value = _checked(node, np.asarray(inputs[node.attrs[0]]))
         elif node.op == "const":
-            value = np.asarray(constants[node.attrs[0]])
+            value = _checked(node, np.asarray(constants[node.attrs[0]]))
         else:
-            rule = RULES.get(node.op)
-            if rule is None:
-                value = scalar_ops.evaluate(node.op, node.dtype, args)
-            else:
-                value = rule(node, *args)
-        if node.op != "call":
-            value = np.asarray(value)
-            if value.shape != node.shape:
-                raise AssertionError(f"{node} has shape {value.shape} when interpreted")
-            value = value.astype(DTYPE_OF_CODE[node.dtype], copy=False)
+            value = evaluate(node, [values[a.id] for a in node.args])
         values[node.id] = value
     return [values[n.id] for n in graph.outputs]
+
+
+def evaluate(node, args):
+    """The value of a node of given operands; of a call, that of each of its parts."""
+    rule = RULES.get(node.op)
+    found = scalar_ops.evaluate(node.op, node.dtype, args) if rule is None else rule(node, *args)
+    return found if node.op == "call" else _checked(node, np.asarray(found))
+
+
+def _checked(node, value):
+    if value.shape != node.shape:
+        raise AssertionError(f"{node} has shape {value.shape} when interpreted")
+    return value.astype(DTYPE_OF_CODE[node.dtype], copy=False)
 
 
 def _rule(op):

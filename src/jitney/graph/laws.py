@@ -8,7 +8,7 @@ Literal operands are folded only by operations IEEE 754 rounds exactly.
 
 import numpy as np
 
-from ..ir.types import DTYPE_OF_CODE, kind_of, nbytes_of
+from ..ir.types import DTYPE_OF_CODE, bits_of, kind_of, nbytes_of
 from .moduli import modulus
 
 
@@ -116,6 +116,23 @@ def fold_convert(g, lit, code):
         if code == "b1":
             return g.lit(bool(value != 0), code)
         return g.lit(np.asarray(value).astype(target), code)
+
+
+def fewer_bits(g, x, code):
+    """convert of an integer to one of no more bits, whose low bits are known before: those of what
+    was widened, and of a sum or product of what was widened from `code` (they need no others)."""
+    if x.op == "reduce" and x.attrs[0] in ("sum", "prod"):
+        inner = x.args[0]
+        if inner.op == "convert" and inner.args[0].dtype == code and _are_cut(inner, code):
+            return g.reduce(x.attrs[0], inner.args[0], x.attrs[1])
+    if x.op == "convert" and kind_of(x.args[0].dtype) in "iub" and _are_cut(x, code):
+        return g.convert(x.args[0], code)
+    return None
+
+
+def _are_cut(x, code):
+    whole = kind_of(x.dtype) in "iu" and kind_of(code) in "iu"
+    return whole and bits_of(x.dtype) >= bits_of(code)
 
 
 def add(g, args, dtype):

@@ -1,4 +1,4 @@
-"""Lowering of gather (an index map) and scatter (element offsets for a routine)."""
+"""Lowering of gather (an index map) and scatter (element offsets for a routine), or as slices."""
 
 import math
 
@@ -6,6 +6,7 @@ from ..graph.graph import is_literal
 from ..ir.strides import contiguous_strides
 from ..ir.types import DTYPE_OF_CODE, kind_of
 from .counting import counts
+from .known_places import gather_at_known, scatter_at_known
 from .rules import LoweringError, Pair, lower_rule
 from .scatter_window import is_single_window, scatter_window
 
@@ -38,6 +39,9 @@ def lower_gather(ctx, eqn, x, indices):
         value = _fill(n) if value is None else value
         if n.size == 0:
             return ctx.g.full(value, shape, n.dtype)
+        known = gather_at_known(ctx.g, n, indices, attrs, tuple(shape))
+        if known is not None:
+            return known
         fill = ctx.g.lit(value, n.dtype)
         return ctx.g.table.intern("gather", (n, indices, fill), tuple(shape), n.dtype, attrs)
 
@@ -102,6 +106,9 @@ def _scatter(g, params, kind, x, indices, updates):
         kind = {"add": "max", "mul": "min"}.get(kind, kind)
     if is_single_window(d, updates) and (x.dtype != "b1" or kind == "set"):
         return scatter_window(g, d, mode, kind, x, indices, updates)
+    known = scatter_at_known(g, d, mode, kind, x, indices, updates)
+    if known is not None:
+        return known
     window, offsets, updates = _offsets(g, d, mode, x, indices, updates)
     if x.dtype == "b1":
         small = [g.convert(n, "u8") for n in (x, updates)]
