@@ -105,10 +105,11 @@ def test_a_target_that_does_not_exist_is_refused(results):
 
 
 def test_what_is_known_of_this_processor(tmp_path, monkeypatch):
-    """A second cache of some size; dot products of bfloat16 where they are quick."""
+    """Caches of some size; dot products of bfloat16 where they are quick."""
     from jitney.backend import host
 
     target = host.host_target()
+    assert 8 << 10 <= target.l1_bytes < target.l2_bytes
     assert target.l2_bytes >= 64 << 10
     text = "vendor_id\t: GenuineIntel\nflags\t\t: avx512_bf16 fma\n"
     monkeypatch.setattr(host, "_cpu_text", lambda: text)

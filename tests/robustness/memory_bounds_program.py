@@ -77,6 +77,15 @@ def parts_of_parts(x):
     return jnp.concatenate([first, x[:, :3], last] * 4, 1)
 
 
+def planes(x):
+    """Neighbours of three axes: in blocks of rows, the ends of which are whole vectors."""
+    if x.size < 8 * 40 * 50:
+        return x
+    row = x.size // (8 * 40)
+    u = x.ravel()[-8 * 40 * row:].reshape(8, 40, row)
+    return sum(jnp.roll(u, step, axis) for axis in range(3) for step in (-1, 1)) - u
+
+
 def colours(x):
     """Three to an element, of rows beside one another."""
     x = x.ravel()[: x.size // 3 * 3].reshape(-1, 3)
@@ -93,6 +102,7 @@ PROGRAMS = {
     "narrow_parts": narrow_parts,
     "parts_of_parts": parts_of_parts,
     "colours": colours,
+    "planes": planes,
     "steps": lambda x: [x.ravel()[first::step] * 2 for step in (2, 3, 5, 8, 9, 12, 16, 17)
                         for first in (0, 1, step)],
     "steps_back": lambda x: [x.ravel()[::-step] * 2 for step in (2, 3, 7, 8, 9)],

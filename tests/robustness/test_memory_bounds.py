@@ -25,7 +25,8 @@ def test_programs_stay_in_their_memory(target):
         env["JITNEY_TARGET"] = target
         names = ["elementwise", "rows", "softmax", "softmax0", "standardize", "transpose",
                  "matmul", "matmul_t", "cumsum", "pad", "concatenate", "int8", "narrow_parts",
-                 "parts_of_parts", "colours", "steps", "steps_back", "heads", "transforms", "ranks"]
+                 "parts_of_parts", "colours", "planes", "steps", "steps_back", "heads",
+                 "transforms", "ranks"]
     done = subprocess.run([sys.executable, str(HERE / "memory_bounds_program.py"), *names],
                           env=env, text=True, capture_output=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout[-500:] + done.stderr[-3000:]

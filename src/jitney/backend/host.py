@@ -64,7 +64,8 @@ def target_of_level(level: str, features: str | None = None) -> CpuTarget:
         avx512_bf16="avx512bf16" in features and not _is_intel(),
         avx512_vnni="avx512vnni" in features,
         triple=_triple(),
-        l2_bytes=_second_cache(),
+        l1_bytes=_cache_bytes(0, CpuTarget().l1_bytes),
+        l2_bytes=_cache_bytes(2, CpuTarget().l2_bytes),
     )
 
 
@@ -76,17 +77,18 @@ def _is_intel() -> bool:
 
 
 @functools.cache
-def _second_cache() -> int:
-    """Bytes of a core's second cache, as far as the system says ("2048K")."""
+def _cache_bytes(index: int, usual: int) -> int:
+    """Bytes of a core's first cache of data (index 0) or of its second one (2), as far as the
+    system says ("2048K")."""
     try:
-        with open("/sys/devices/system/cpu/cpu0/cache/index2/size") as file:
+        with open(f"/sys/devices/system/cpu/cpu0/cache/index{index}/size") as file:
             text = file.read().strip()
     except OSError:
         text = ""
     units = {"K": 1 << 10, "M": 1 << 20}
     if text[:-1].isdigit() and text[-1] in units:
         return int(text[:-1]) * units[text[-1]]
-    return CpuTarget().l2_bytes
+    return usual
 
 
 def _triple() -> str:

@@ -13,7 +13,7 @@ this (a Zen 5, one thread).
 from functools import partial
 
 from ..fuse.kernel import Counted
-from . import memory
+from . import interior, memory
 from .accesses import operand
 from .instructions import Value
 from .row_counters import RowCounters
@@ -40,6 +40,11 @@ def emit_rows(k) -> None:
         low = e.instruction(f"call i64 @llvm.smax.i64(i64 {left}, i64 0)")
         high = e.instruction(f"call i64 @llvm.smin.i64(i64 {right}, i64 {extent})")
         own = [x for x in homes if inner in x.variables]
+        if k.kernel.borders:
+            along = k.kernel.rows[-1].variable
+            k.middle_ends = {ends: interior.ends_of_middle(k, along, *ends)}
+        if k.kernel.whole_ends:
+            k.asked_at_ends = interior.ask_at_ends(k, along, *ends)
         _rows(k, low, high, own, lambda: _vectors(k, ends, tail))
         return following
 

@@ -20,14 +20,14 @@ MANY, MOST_OF_MANY = 4, 48  # copies of a stencil's middle, up to so many expres
 
 def emit_parts(k, variable: int, low: str, high: str) -> None:
     """The loops of one row; `k` is the KernelEmitter."""
-    fits, begun = _row_fits(k), k.begun_rows
+    fits, begun_before = _row_fits(k), k.begun_rows
     k.begun_rows = _begun_rows(k, variable)
+    begun, last = k.middle_ends.get((low, high)) or ends_of_middle(k, variable, low, high)
     if fits is not None:  # rows at a border of another axis are all border
         k.masked_loop(variable, low, _choice(k.e, fits, low, high))
-        low = _choice(k.e, fits, low, high)
+        low, begun, last = (_choice(k.e, fits, place, high) for place in (low, begun, last))
     plan = Middle(k, k.kernel.borders)
     copies = _copies(k, plan)
-    begun, last = _bounds(k, variable, low, high)
     first = aligned(k, k.kernel.stores[0], variable, begun, last)
     end = _whole_steps(k, first, last, k.lanes)
     wide_end = _whole_steps(k, first, last, k.lanes * copies)
@@ -38,18 +38,57 @@ def emit_parts(k, variable: int, low: str, high: str) -> None:
             start = wide_stop
         _middle_loop(k, variable, plan, start, stop, 1)
 
-    if k.kernel.sided:
+    if k.kernel.whole_ends:
+        _end(k, variable, 0, (low, first), low)
+        middle(first, wide_end, end)
+        _end(k, variable, 1, (end, high), k.e.instruction(f"sub i64 {high}, {k.lanes}"))
+    elif k.kernel.sided:
         k.masked_loop(variable, low, first, Middle(k, _known_at(k, variable, 0)).emit)
         middle(first, wide_end, end)
         k.masked_loop(variable, end, high, Middle(k, _known_at(k, variable, 1)).emit)
     else:
         _twice(k, variable, (low, first, wide_end, end, high), middle)
-    k.vector_variable, k.begun_rows = None, begun
+    k.vector_variable, k.begun_rows = None, begun_before
 
 
 def _known_at(k, variable: int, end: int) -> list:
     """The borders whose conditions have the middle's value at one end of a row, too."""
     return [b for b in k.kernel.borders if variable not in b.condition.variables or not b.ends[end]]
+
+
+def ask_at_ends(k, variable: int, low: str, high: str) -> list[dict]:
+    """The values of conditions that differ along rows, in a row's first vector and in its last."""
+    found, before = [], dict(k.values)
+    for end, at in enumerate((low, k.e.instruction(f"sub i64 {high}, {k.lanes}"))):
+        k.bind_vector(variable, at, None)
+        asked = {}
+        for b in k.kernel.borders:
+            if variable in b.condition.variables and b.ends[end]:
+                index = b.condition.args[0]
+                k.values[index.id] = k._expression(index)
+                asked[b.condition.id] = k._expression(b.condition)
+        found.append(asked)
+    k.values, k.vector_variable = before, None
+    return found
+
+
+def _end(k, variable: int, end: int, part: tuple[str, str], at: str) -> None:
+    """The vector at one end of a row, of which [start, stop) is stored."""
+    e, (start, stop) = k.e, part
+    plan = Middle(k, _known_at(k, variable, end), k.asked_at_ends[end])
+
+    def stored() -> Value:
+        if end == 0:
+            return memory.first_lanes(e, e.instruction(f"sub i64 {stop}, {at}"), k.lanes)
+        return memory.lanes_from(e, e.instruction(f"sub i64 {start}, {at}"), k.lanes)
+
+    def body(_index, _):
+        k.bind_vector(variable, at, None)
+        plan.emit(stored)
+        k.mask = None
+        return []
+
+    k.loop(start, stop, str(k.lanes), [], body, "end")
 
 
 def _twice(k, variable: int, places: tuple[str, ...], middle) -> None:
@@ -133,10 +172,12 @@ def aligned(k, store: Store, variable: int, first: str, last: str) -> str:
     type_ = memory.memory_type(k.kernel.buffers[store.buffer][0])
     if dict(store.position[1]).get(variable) != 1:
         return first
-    base, _ = k.position_without(store.position, variable)
-    start = e.instruction(f"add i64 {base}, {first}")
-    place = memory.pointer_at(e, f"%b{store.buffer}", type_, start)
-    number = e.instruction(f"ptrtoint ptr {place} to i64")
+    row, distance = k.begun_rows.get((store.buffer, store.position, None), (None, 0))
+    if row is None:
+        base, _ = k.position_without(store.position, variable)
+        row = memory.pointer_at(e, f"%b{store.buffer}", type_, base)
+    start = memory.pointer_at(e, row, type_, memory._shifted(e, first, distance))
+    number = e.instruction(f"ptrtoint ptr {start} to i64")
     beyond = e.instruction(f"udiv i64 {number}, {memory.nbytes(type_)}")
     missing = e.instruction(f"and i64 {e.instruction(f'sub i64 0, {beyond}')}, {k.lanes - 1}")
     return _extreme(e, "smin", e.instruction(f"add i64 {first}, {missing}"), last)
@@ -153,7 +194,7 @@ def _whole_steps(k, first: str, last: str, span: int) -> str:
     return k.e.instruction(f"add i64 {first}, {whole}")
 
 
-def _bounds(k, variable: int, low: str, high: str) -> tuple[str, str]:
+def ends_of_middle(k, variable: int, low: str, high: str) -> tuple[str, str]:
     """The middle of a row that fits: where its own conditions have the values of the plan."""
     e = k.e
     first, last = low, high
@@ -190,10 +231,12 @@ class Middle:
     """The expressions of a row as they are where all borders are known.
 
     `known[id]`: the value of a condition. `same[id]`: the expression that it is equal to.
+    `asked[id]`: the values in the lanes of a condition that was asked before.
     """
 
-    def __init__(self, k, borders):
+    def __init__(self, k, borders, asked=None):
         self.k = k
+        self.asked: dict[int, Value] = asked or {}
         self.known: dict[int, bool] = {b.condition.id: b.holds for b in borders}
         self.same: dict[int, Expr] = {}
         for x in k.used:
@@ -230,7 +273,7 @@ class Middle:
             self.known[x.id] = not self.value_of(x.args[0])
 
     def _operands(self, x: Expr) -> list[Expr]:
-        if x.id in self.known:
+        if x.id in self.known or x.id in self.asked:
             return []
         if x.id in self.same:
             return [self.same[x.id]]
@@ -258,14 +301,16 @@ class Middle:
         return [x for x in self.k.used if x.id in self.needed and x.id not in self.known
                 and x.id not in self.same]  # fmt: skip
 
-    def emit(self) -> None:
-        """One vector of the row (or several copies)."""
+    def emit(self, stored_lanes=None) -> None:
+        """One vector of the row (or several copies), of which `stored_lanes()` are stored."""
         k = self.k
         home = [x for x in k.homes.get(("row", 0), ()) if x.id in self.needed or x.id in self.known]
         k.farthest = self._farthest(home)
         for x in sorted(home, key=self._is_not_midst):
             k.values[x.id] = self._value(x)
         k.farthest = None
+        if stored_lanes is not None:
+            k.mask = stored_lanes()
         k.store_all([self._store(s) for s in self.stores])
 
     def _farthest(self, home) -> int | None:
@@ -286,6 +331,8 @@ class Middle:
         k = self.k
         if x.id in self.known:
             return k.e.constant("i1", int(self.known[x.id]), 1)
+        if x.id in self.asked:
+            return self.asked[x.id]
         if x.id in self.same:
             return self._final(x)
         if x.op == "load" and x.args and self.value_of(x.args[0]) is not None:

@@ -237,6 +237,11 @@ def first_lanes(e, count, lanes):
     return e.icmp("slt", numbers, e.splat(Value((short,), "i8", 1), lanes))
 
 
+def lanes_from(e, count, lanes):
+    """The mask of all lanes but the first `count` (an i64 operand)."""
+    return e.icmp("sge", lane_numbers(e, lanes), e.splat(Value((count,), "i64", 1), lanes))
+
+
 def first_bits(e, count, lanes) -> str:
     """The same as the operand of a mask, made of a word: cheap where masks are registers of their
     own. `count` is not negative, and not 0."""

@@ -11,15 +11,18 @@ exist. Where the answer is known, masked loads are plain ones and selects vanish
 a left border, a middle, and a right border by what the conditions say about the vector loop, and
 rows in which a condition on the outer loops has the other value are all border. At each end of a
 row most conditions are known, too: those of the other end. So where little is computed each end has
-a text of its own (periodic 100 x 100 .92 of the time, seven of 8 x 128 x 128 .80).
+a text of its own (periodic 100 x 100 .92 of the time, seven of 8 x 128 x 128 .80). With
+`whole_ends` that is for one whole vector, what it asks is the same for all rows and asked before
+them; only as much of it is stored as the middle does not store.
 """
 
 from typing import NamedTuple
 
-from .kernel import Expr, Kernel
+from .kernel import Counted, Expr, Kernel
 
 LEAST_SHARE = 0.75  # of the iterations in the middle, below which one loop for all is better
 MAX_BORDERS = 64
+MOST_WHOLE = 512  # elements of a row that is never cut
 MOST_SIDED = 64  # operations of a row's element: more are written once for both ends
 
 
@@ -35,7 +38,7 @@ class Border(NamedTuple):
 
 
 def find_borders(kernel: Kernel, used: list[Expr]) -> None:
-    """See the module's text."""
+    """See the module's text; `whole_ends` is found when rows are known to be counted."""
     kernel.borders, kernel.sided = [], False
     if kernel.lane != "row" or kernel.stages or kernel.saved or kernel.tile is not None:
         return
@@ -56,6 +59,20 @@ def find_borders(kernel: Kernel, used: list[Expr]) -> None:
     if found and share >= LEAST_SHARE and len(found) <= MAX_BORDERS:
         kernel.borders = found
         kernel.sided = sum(x.cost - sum(a.cost for a in x.args) for x in used) <= MOST_SIDED
+
+
+def has_whole_ends(kernel: Kernel, lanes: int) -> bool:
+    """Whether what is known at each end of a row is one vector of it, in the same place of all rows
+    (which are too short to be cut): the middle is all but an element at each end."""
+    if not kernel.sided or kernel.counted != Counted.LONG:
+        return False
+    row = kernel.rows[-1]
+    middle = [0, row.extent]
+    for b in kernel.borders:
+        if row.variable in b.condition.variables:
+            _border(b.condition, row.variable, row.extent, middle)
+    at_the_ends = middle[0] <= 1 and middle[1] >= row.extent - 1
+    return at_the_ends and 2 * lanes <= row.extent < MOST_WHOLE
 
 
 def _is_a_step(x: Expr, inner: int) -> bool:

@@ -9,7 +9,8 @@
 neighbouring rows) or 'stage' (the last loop of every stage: lanes are neighbouring elements of one
 row). With a `tile` along u, the last two row loops (u, v) run in squares in which loads that are
 contiguous along u are transposed in registers. `borders` are conditions that are constants in the
-middle of the row loops, `sided`: and at one end of them. With `sweep` the stage of a
+middle of the row loops, `sided`: and at one end of them, `whole_ends`: which are one vector each
+(interior.py). With `sweep` the stage of a
 kernel that reduces columns takes that many rows at a time, of all columns (codegen/sweep.py). With
 `jumps` the runs read that many rows later are asked for. With `pairs` each row is two
 (pair_rows.py). `copies` vectors of rows keep their saved values side by side. `turned`: lanes are
@@ -178,6 +179,7 @@ class Kernel:
     copies: int = 1
     borders: list = field(default_factory=list)  # see interior.py
     sided: bool = False  # the same
+    whole_ends: bool = False  # the same
     sweep: int = 0
     near: dict = field(default_factory=dict)  # see near_loads.py
     woven: dict = field(default_factory=dict)  # the same, for those a short step apart

@@ -13,7 +13,8 @@ import math
 from ..ir.target import CpuTarget
 from ..ir.types import nbytes_of
 from . import affine as af
-from .interior import find_borders
+from .block_rows import block_rows
+from .interior import find_borders, has_whole_ends
 from .kernel import MOST_BESIDE, Counted, Expr, Kernel, Loop, Stream
 from .near_loads import find_near_loads, find_woven_loads
 from .schedule import lanes_of, own_cost, stage_loops, trip_count
@@ -26,6 +27,7 @@ BYTES_AHEAD, LEAST_AHEAD = 2048, 3  # of such runs
 JUMPING_BYTES = 4 << 20  # read so: what is smaller comes from near enough
 LEAST_STREAMED = 1 << 20  # of it, by one kernel
 LEAST_ROW = 512  # elements: shorter rows that begin within lines are parts of lines above all
+LEAST_IN_LINES = 128  # the same for rows that begin where lines do, of which borders are parts
 _STREAMED = ("f32", "f64", "i32", "u32", "i64", "u64")
 ROWS_SWEPT = ((10, 16), (60, 4))  # by the cost of an element
 FEW_SWEPT, SET_BYTES = 4, 4096  # rows so far apart meet in one set of the first cache
@@ -39,6 +41,8 @@ MAX_ANEW = 16  # cost of what each turn computes anew for its rows: a division, 
 def reach_memory(kernel: Kernel, used: list[Expr], target: CpuTarget) -> None:
     """See the module's text."""
     find_borders(kernel, used)
+    if not _comes_from_memory(kernel, used):  # what does is asked for ahead, along all rows
+        block_rows(kernel, used, target)
     kernel.beside = _is_beside(kernel, target)
     if kernel.beside:
         kernel.stores = sorted(kernel.stores, key=lambda store: store.position[0])
@@ -49,6 +53,7 @@ def reach_memory(kernel: Kernel, used: list[Expr], target: CpuTarget) -> None:
     kernel.sweep = _rows_swept(kernel, used, target)
     lanes = lanes_of(kernel, used, target)
     kernel.counted = _counted_rows(kernel, lanes)
+    kernel.whole_ends = has_whole_ends(kernel, lanes)
     if kernel.counted == Counted.ONE and target.avx512:  # others have no masks for parts of these
         kernel.narrow = next((n for n in (4, 8) if kernel.rows[-1].extent <= n < lanes), 0)
 
@@ -73,7 +78,8 @@ def _streams(kernel: Kernel, used: list[Expr]) -> Stream:
         return Stream.LINES
     sums = any(stage.reductions for stage in kernel.stages[-1:])
     one_run = kernel.lane == "stage" or not kernel.stages
-    in_parts = loops[-1].extent >= LEAST_ROW and len(stores) == 1 and one_run and not sums
+    least = LEAST_IN_LINES if all(in_lines for _, in_lines in found) else LEAST_ROW
+    in_parts = loops[-1].extent >= least and len(stores) == 1 and one_run and not sums
     return Stream.PARTS if in_parts else Stream.NONE
 
 
@@ -186,6 +192,14 @@ def _bytes_read(kernel: Kernel, used: list[Expr], extents: dict[int, int]) -> in
             span = _span(x.attrs[1], extents) * nbytes_of(x.dtype)
             spans[x.attrs[0]] = max(spans.get(x.attrs[0], 0), span)
     return sum(spans.values())
+
+
+def _comes_from_memory(kernel: Kernel, used: list[Expr]) -> bool:
+    """Whether more is read and written than a cache keeps."""
+    extents = {lo.variable: lo.extent for lo in (*kernel.rows, *stage_loops(kernel))}
+    written = sum(_span(store.position, extents) * nbytes_of(kernel.buffers[store.buffer][0])
+                  for store in kernel.stores)  # fmt: skip
+    return _bytes_read(kernel, used, extents) + written >= STREAM_TOTAL
 
 
 def _rows_swept(kernel: Kernel, used, target: CpuTarget) -> int:
