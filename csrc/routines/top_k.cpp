@@ -1,14 +1,18 @@
 // The k largest elements of rows, largest first, equal ones by index (signature in README.md).
 //
 // Order: the total order of bit patterns, so +NaN > +inf > ... > +0 > -0 > ... > -NaN.
-// Short rows and large k are sorted; otherwise one pass keeps a pool of candidates, and all that is not above the
-// k-th best so far is skipped by whole blocks of vectors.
+// The few best are kept in order, what is not above the last of them is skipped by whole vectors. Of more, short rows
+// and large k are sorted; otherwise one pass keeps a pool of candidates, and all that is not above the k-th best so
+// far is skipped by whole blocks of vectors.
 #include <algorithm>
 
 #include "families.h"
 #include "radix.h"
 #include "routines.h"
 #include "vector_target.h"
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 namespace jitney {
 
@@ -111,6 +115,7 @@ struct TopKOf {
         if (params[3] == 8) static_cast<int64_t*>(ptrs[2])[row * k + rank] = index;
         else static_cast<int32_t*>(ptrs[2])[row * k + rank] = static_cast<int32_t>(index);
       };
+      if (k <= Filter<T>::kMost && Filter<T>::few(in, n, k, emit)) continue;
       if (n < 512 || k > n / 8) sort_whole_row<T>(in, n, k, work, emit);
       else select_from_row<T, Filter>(in, n, k, work, emit);
     }

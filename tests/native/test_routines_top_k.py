@@ -34,6 +34,7 @@ def run(name, rows, k, index=np.int32, rows_per_piece=0):
 @pytest.mark.parametrize("name", [*FLOATS, *INTEGERS, "bool"])
 def test_top_k(name, index):
     cases = [(1, 1, 1), (3, 17, 4), (2, 17, 17), (2, 600, 3), (2, 1000, 10), (1, 1000, 900)]
+    cases += [(2, 600, 32), (2, 600, 33), (3, 65, 5), (1, 200, 31), (2, 32, 32), (1, 33, 32)]
     for count, n, k in [*cases, (2, 5000, 600), (1, 70000, 10), (1, 70000, 1), (1, 9, 0)]:
         rows = samples(name, (count, n), n + k)
         values, indices = run(name, rows, k, index)
@@ -45,8 +46,8 @@ def test_top_k(name, index):
 
 
 @pytest.mark.parametrize("name", ["f32", "i64"])
-def test_hard_orders(name):
-    n = 20000
+@pytest.mark.parametrize("n", [100, 1000, 20000])
+def test_hard_orders(name, n):
     for values in (np.arange(n), np.arange(n)[::-1], np.zeros(n), np.arange(n) % 7):
         rows = np.ascontiguousarray(values.astype(DTYPES[name])[None])
         _, indices = run(name, rows, 20)
