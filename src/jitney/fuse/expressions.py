@@ -33,7 +33,9 @@ class Expressions:
     def __init__(self):
         self.exprs: list[Expr] = []
         self.known: dict = {}
-        self.places: dict = {}  # of integers that are affine (known_place.py)
+        self.places: dict = {}  # of integers that are affine (known_place.py),
+        self.ranges: dict = {}  # between which numbers others lie,
+        self.asked = 0  # and how deep the question is
         self.buffers: list[tuple[str, str]] = []
         self.buffer_numbers: dict[int, int] = {}
         self.buffer_ids: list[int] = []

@@ -1,8 +1,9 @@
-"""Integers that are affine in the loops' variables, and between which numbers they lie.
+"""Integers that are affine in the loops' variables, and between which numbers integers lie.
 
 In: an integer expression of loop variables and constants alone, such as `100 * i + j` or
 `where(i < 0, i + n, i)` of an `arange`. Out: the affine place and its least and greatest value, if
 it never wraps, so that the place needs no arithmetic and no comparison with the array's ends.
+Of other integers, such as `x % n` and `bits & 255`, the range alone.
 """
 
 import operator
@@ -16,6 +17,7 @@ from . import affine as af
 from .affine import Affine
 from .kernel import Expr
 
+MOST_ASKED = 40  # operands of operands: more are not asked for (Python's stack is not deep)
 _COMPARE = {
     "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
     "eq": operator.eq, "ne": operator.ne,
@@ -39,8 +41,20 @@ def known_place(builder, expr: Expr) -> Place | None:
     if kind_of(expr.dtype) not in "iu":
         return None
     if expr.id not in builder.places:
-        builder.places[expr.id] = _bounded(builder, expr, _affine_of(builder, expr))
+        found = _answer(builder, _affine_of, expr)
+        builder.places[expr.id] = _bounded(builder, expr, found)
     return builder.places[expr.id]
+
+
+def _answer(builder, rule, expr: Expr):
+    """What a rule says, which asks for operands; None from a certain depth on."""
+    if builder.asked >= MOST_ASKED:
+        return None
+    builder.asked += 1
+    try:
+        return rule(builder, expr)
+    finally:
+        builder.asked -= 1
 
 
 def _bounded(builder, expr: Expr, affine: Affine | None) -> Place | None:
@@ -92,22 +106,8 @@ def _product(builder, expr: Expr) -> Affine | None:
 
 def _chosen(builder, expr: Expr) -> Affine | None:
     """A select whose condition has the same truth everywhere."""
-    condition = expr.args[0]
-    if condition.op not in _COMPARE or kind_of(condition.args[0].dtype) not in "iu":
-        return None
-    first, second = [known_place(builder, a) for a in condition.args]
-    truth = None if first is None or second is None else _truth(condition.op, first, second)
-    return None if truth is None else _same(builder, expr.args[1 if truth else 2])
-
-
-def _truth(op: str, first: Place, second: Place) -> bool | None:
-    """What a comparison says everywhere, if that is known."""
-    if op in ("eq", "ne"):
-        apart = first.high < second.low or second.high < first.low
-        return op == "ne" if apart else None
-    compare = _COMPARE[op]
-    found = {compare(first.low, second.high), compare(first.high, second.low)}
-    return found.pop() if len(found) == 1 else None
+    only = chosen(builder, expr)
+    return None if only is expr else _same(builder, only)
 
 
 def _extreme(builder, expr: Expr) -> Affine | None:
@@ -132,4 +132,90 @@ def _remainder(builder, expr: Expr) -> Affine | None:
 _RULES = {
     "convert": _converted, "add": _sum, "sub": _sum, "mul": _product, "select": _chosen,
     "max": _extreme, "min": _extreme, "mod": _remainder, "rem": _remainder,
+}  # fmt: skip
+
+
+def range_of(builder, expr: Expr) -> tuple[int, int]:
+    """The least and the greatest value that an integer expression can have, as far as is known."""
+    if expr.dtype == "b1":
+        return 0, 1
+    info = np.iinfo(DTYPE_OF_CODE[expr.dtype])
+    place = known_place(builder, expr)
+    if place is not None:
+        return place.low, place.high
+    if expr.id not in builder.ranges:
+        found = _answer(builder, _RANGES.get(expr.op, _nothing), expr)
+        fits = found is not None and info.min <= found[0] and found[1] <= info.max
+        builder.ranges[expr.id] = found if fits else _unknown(expr)
+    return builder.ranges[expr.id]
+
+
+def _nothing(_builder, _expr: Expr) -> None:
+    return None
+
+
+def _truth(op: str, first: tuple, second: tuple) -> bool | None:
+    """What a comparison says everywhere, if that is known."""
+    if op in ("eq", "ne"):
+        apart = first[1] < second[0] or second[1] < first[0]
+        return op == "ne" if apart else None
+    compare = _COMPARE[op]
+    found = {compare(first[0], second[1]), compare(first[1], second[0])}
+    return found.pop() if len(found) == 1 else None
+
+
+def _unknown(expr: Expr) -> tuple[int, int]:
+    info = np.iinfo(DTYPE_OF_CODE[expr.dtype])
+    return int(info.min), int(info.max)
+
+
+def _range_of_remainder(builder, expr: Expr) -> tuple[int, int]:
+    low, high = range_of(builder, expr.args[1])
+    return (0, high - 1) if low > 0 else _unknown(expr)
+
+
+def _range_of_and(builder, expr: Expr) -> tuple[int, int]:
+    tops = [high for low, high in (range_of(builder, a) for a in expr.args) if low >= 0]
+    return (0, min(tops)) if tops else _unknown(expr)
+
+
+def _range_of_convert(builder, expr: Expr) -> tuple[int, int]:
+    whole = kind_of(expr.args[0].dtype) in "iub"
+    return range_of(builder, expr.args[0]) if whole else _unknown(expr)
+
+
+def _range_of_extreme(builder, expr: Expr) -> tuple[int, int]:
+    (a, b), (c, d) = [range_of(builder, x) for x in expr.args]
+    return (max(a, c), max(b, d)) if expr.op == "max" else (min(a, c), min(b, d))
+
+
+def _range_of_sum(builder, expr: Expr) -> tuple[int, int]:
+    (a, b), (c, d) = [range_of(builder, x) for x in expr.args]
+    return (a + c, b + d) if expr.op == "add" else (a - d, b - c)
+
+
+def _range_of_select(builder, expr: Expr) -> tuple[int, int]:
+    only = chosen(builder, expr)
+    if only is not expr:
+        return range_of(builder, only)
+    (a, b), (c, d) = [range_of(builder, x) for x in expr.args[1:]]
+    return min(a, c), max(b, d)
+
+
+def chosen(builder, expr: Expr) -> Expr:
+    """What a select always is, `i` of `where(i < 0, i + n, i)` if i is known not to be negative."""
+    condition = expr.args[0] if expr.op == "select" else expr
+    if condition is expr or condition.op not in _COMPARE:
+        return expr
+    if kind_of(condition.args[0].dtype) not in "iu":
+        return expr
+    first, second = [range_of(builder, a) for a in condition.args]
+    truth = _truth(condition.op, first, second)
+    return expr if truth is None else expr.args[1 if truth else 2]
+
+
+_RANGES = {
+    "mod": _range_of_remainder, "and": _range_of_and, "convert": _range_of_convert,
+    "max": _range_of_extreme, "min": _range_of_extreme, "add": _range_of_sum,
+    "sub": _range_of_sum, "select": _range_of_select,
 }  # fmt: skip

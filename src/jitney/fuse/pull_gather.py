@@ -8,7 +8,7 @@ indices.
 from ..graph.graph import literal_value
 from ..ir.types import kind_of
 from . import affine as af
-from .known_place import known_place
+from .known_place import chosen, known_place, range_of
 from .pull_rules import pull_rule
 
 
@@ -23,16 +23,20 @@ def clamped(builder, start, limit):
     """An index: start clamped into [0, limit]."""
     if limit <= 0:
         return af.ZERO
+    start = chosen(builder, start)
     if start.op in ("const", "param"):
         value = int(literal_value(start.attrs[0], start.dtype))
         return af.constant(min(max(value, 0), limit))
     place = known_place(builder, start)
     if place is not None and place.is_inside(limit):
         return place.affine
+    least, greatest = range_of(builder, start)
     start = _as_narrow(builder, start, limit)
-    low = builder.make("max", (start, builder.integer(0, start.dtype)), start.dtype)
-    inside = builder.make("min", (low, builder.integer(limit, start.dtype)), start.dtype)
-    return builder.atom(as_i64(builder, inside))
+    if least < 0:
+        start = builder.make("max", (start, builder.integer(0, start.dtype)), start.dtype)
+    if greatest > limit:
+        start = builder.make("min", (start, builder.integer(limit, start.dtype)), start.dtype)
+    return builder.atom(as_i64(builder, start))
 
 
 def _as_narrow(builder, expr, limit):
@@ -70,11 +74,11 @@ def pull_gather(builder, node, index, mask):
         local = af.ZERO if axis in collapsed else next(offsets)
         if axis in start_map:
             where = (*batch, af.constant(start_map.index(axis)))
-            start = builder.value(indices, where, mask)
+            start = chosen(builder, builder.value(indices, where, mask))
             place = known_place(builder, start)
             if place is not None and place.is_inside(n - sizes[axis]):
                 local = af.add(local, place.affine)
-            elif mode == "fill":
+            elif mode == "fill" and not _is_inside(builder, start, n - sizes[axis]):
                 start = as_i64(builder, start)
                 fits = _fits(builder, start, n - sizes[axis])
                 inside = builder.both(inside, fits)
@@ -87,6 +91,11 @@ def pull_gather(builder, node, index, mask):
         return element
     fill = builder.value(node.args[2], (), mask)
     return builder.make("select", (inside, element, fill), node.dtype)
+
+
+def _is_inside(builder, start, limit):
+    low, high = range_of(builder, start)
+    return low >= 0 and high <= limit
 
 
 def _fits(builder, start, limit):

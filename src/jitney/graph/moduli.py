@@ -19,6 +19,8 @@ def modulus(g, x: Node, divisor: Node, d: int) -> Node:
     """x mod d, where `divisor` is d everywhere."""
     if d == 1:
         return g.full(0, x.shape, x.dtype)
+    if d & (d - 1) == 0:  # the low bits, of negative numbers too: these are two's complements
+        return g.ew("and", x, g.full(d - 1, x.shape, x.dtype))
     args = [x, divisor]
     if bits_of(x.dtype) <= 32:
         above = d * -(-(1 << 31) // d) if kind_of(x.dtype) == "i" else 0
