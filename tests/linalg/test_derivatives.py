@@ -124,3 +124,12 @@ def test_what_has_no_derivative_says_so():
         jax.jvp(jnp.linalg.eig, (a,), (a,))
     with pytest.raises(NotImplementedError, match="full_matrices=False"):
         jax.jvp(linalg.svd, (a[:2],), (a[:2],))
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (5, 3), (4, 4)])
+def test_singular_values_and_their_gradient_are_one_decomposition(shape):
+    a = np.random.default_rng(0).normal(size=shape).astype(np.float32)
+    fun = lambda a: jnp.linalg.svd(a, compute_uv=False).sum()
+    assert str(jax.make_jaxpr(jax.value_and_grad(fun))(a)).count(" svd[") == 1
+    u, _, vh = np.linalg.svd(a, full_matrices=False)
+    np.testing.assert_allclose(jax.grad(fun)(a), u @ vh, atol=1e-5)

@@ -65,11 +65,15 @@ def _convolve(g, p, x, k, shape, code):
         y = _by_lines(g, x, k, out, p)
         y = g.transpose(y, [0, rank + 1, *range(1, rank + 1)])
         return g.transpose(y, [order.index(d) for d in range(rank + 2)])
-    x = with_border(g, x, *_widths(p["padding"]))
+    minor = numbers.lhs_spec[0] == rank + 1
+    low, high = _widths(p["padding"])
+    if minor and groups == 1 and _is_by_position(k.shape[:-2], out):
+        x = g.pad(x, g.lit(0, x.dtype), low, high)  # read as it lies in memory, not transposed
+    else:
+        x = with_border(g, x, low, high)
     # groups in front: x [G, N, *spatial, C], k [G, *window, C, O]
     x = _grouped(g, x, 0 if n_batch > 1 else rank + 1, groups)
     k = _grouped(g, k, rank + 1, groups)
-    minor = numbers.lhs_spec[0] == rank + 1
     y = _product(g, x, k, out, p["window_strides"], p["rhs_dilation"], minor, code)
     # [G, N, *out, O] -> [N, G, O, *out], G and O one axis
     y = g.transpose(y, [1, 0, rank + 2, *range(2, rank + 2)])
@@ -139,9 +143,14 @@ def _product(g, x, k, out, strides, dilation, minor, code):
         if k.shape[-2] == 1:
             return _sum_of_slices(g, slices, k, code)
         return _matrix_product(g, g.concat(slices, len(out) + 2), k, code)
-    if math.prod(out) <= MAX_SLICES:
+    if _is_by_position(window, out):
         return _by_position(g, x, k, geometry, minor, code)
     return _matrix_product(g, _gathered(g, x, window, *geometry), k, code)
+
+
+def _is_by_position(window, out) -> bool:
+    """Whether windows are copied for each of a few results, of kernels with many elements."""
+    return math.prod(window) > MAX_SLICES >= math.prod(out)
 
 
 def _sequence(g, x, k, n, code):

@@ -103,22 +103,21 @@ def _svd_reference(x, *, full_matrices, compute_uv, subset_by_index, algorithm):
 def _svd_jvp(primals, tangents, *, full_matrices, compute_uv, subset_by_index, algorithm):
     (x,), (t,) = primals, tangents
     others = dict(subset_by_index=subset_by_index, algorithm=algorithm)
-    out = svd_p.bind(x, full_matrices=full_matrices, compute_uv=compute_uv, **others)
     if is_zero(t):
+        out = svd_p.bind(x, full_matrices=full_matrices, compute_uv=compute_uv, **others)
         return out, [Zero.from_primal_value(o) for o in out]
     m, n = shape_of(x)[-2:]
     if compute_uv and full_matrices and m != n:
         raise NotImplementedError("Singular value decomposition JVP not implemented for full "
                                   "matrices: pass full_matrices=False.")
-    thin = out
-    if not compute_uv:
-        thin = svd_p.bind(x, full_matrices=False, compute_uv=True, **others)
-    s, u, vh = thin
+    full = compute_uv and full_matrices  # of a square matrix
+    out = svd_p.bind(x, full_matrices=full, compute_uv=True, **others)
+    s, u, vh = out
     inside = product(adjoint(u), product(t, adjoint(vh)))
     diagonal = diagonal_of(inside)
     ds = real(diagonal) if common.is_complex(x) else diagonal
     if not compute_uv:
-        return out, [ds]
+        return [s], [ds]
     du, dv = _vector_tangents(s, u, vh, t, inside)
     return out, [ds, du, adjoint(dv)]
 
