@@ -47,6 +47,10 @@ def _is_one_program(a: Any, bins: Any, range: Any, weights: Any) -> bool:
     return type(bins) is int and is_eager(a, weights, *ends)
 
 
+def _are_edges(bins: Any) -> bool:
+    return isinstance(bins, (list, tuple)) or getattr(bins, "ndim", 0) == 1
+
+
 def _edges(a, bins, range, weights):
     if weights is not None:
         check_arraylike("histogram_bin_edges", weights)
@@ -77,6 +81,8 @@ def _edges(a, bins, range, weights):
 
 def histogram(a, bins=10, range=None, weights=None, density=None):
     """Counts (or sums of weights, or densities) of values in bins, and the edges."""
+    if _are_edges(bins) and is_eager(a, weights, bins):
+        return _histogram_at(a, asarray(bins), None, weights, bool(density))
     found = _histogram_now if _is_one_program(a, bins, range, weights) else _histogram
     return found(a, bins, range, weights, bool(density))
 
@@ -106,6 +112,7 @@ def _histogram(a, bins, range, weights, density):
 
 _edges_now = jit(_edges, static_argnums=(1,))
 _histogram_now = jit(_histogram, static_argnums=(1, 4))
+_histogram_at = jit(_histogram, static_argnums=(2, 4))
 
 
 def histogram2d(x, y, bins=10, range=None, weights=None, density=None):
