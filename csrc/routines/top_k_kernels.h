@@ -53,13 +53,18 @@ static JITNEY_INLINE inline uint64_t lanes_above(const std::make_signed_t<UInt<T
     else return static_cast<uint32_t>(_mm256_movemask_pd((__m256d)_mm256_cmpgt_epi64(x, _mm256_set1_epi64x(limit))));
   }
 #endif
-  uint64_t found = 0;
+  const auto hit = key > (V<S>{} + limit);
+  uint64_t words[kVectorBytes / 8], found = 0;
+  memcpy(words, &hit, sizeof words);
+  for (uint64_t w : words) found |= w;
+  if (found == 0) return 0;  // nearly always, so one by one is seldom
+  found = 0;
   for (int i = 0; i < Vec<S>::kLanes; ++i) found |= static_cast<uint64_t>(key[i] > limit) << i;
   return found;
 }
 
 // The k best of a row, k <= kFew, in order: what is above the last of them is put where it belongs. False if that
-// happens too often (the more elements, the rarer, unless they come in ascending order).
+// happens too often (of k log(n / k) elements about, unless they come in ascending order).
 constexpr int64_t kFew = 32;
 template <class T, class Emit>
 static bool select_few(const UInt<T>* row, int64_t n, int64_t k, Emit emit) {
@@ -78,8 +83,13 @@ static bool select_few(const UInt<T>* row, int64_t n, int64_t k, Emit emit) {
     places[j] = at;
   };
   for (int64_t i = 0; i < k; ++i) put(signed_key<T>(x[i]), i, i);
-  int64_t i = k, left = 64 + 8 * k + n / 16;
+  int64_t i = k, left = 64 + 16 * k;
+  constexpr bool kHasMasks = kVectorBytes == 64 || (kVectorBytes == 32 && sizeof(S) >= 4);
   for (; i + kLanes <= n; i += kLanes) {
+    if constexpr (!kHasMasks) {
+      i = next_block_above<T>(row, i, n, keys[k - 1]);
+      if (i + kLanes > n) break;
+    }
     uint64_t above = lanes_above<T>(x + i, keys[k - 1]);
     if (above == 0) continue;
     left -= __builtin_popcountll(above);

@@ -40,8 +40,8 @@ def emit_rows(k) -> None:
         low = e.instruction(f"call i64 @llvm.smax.i64(i64 {left}, i64 0)")
         high = e.instruction(f"call i64 @llvm.smin.i64(i64 {right}, i64 {extent})")
         own = [x for x in homes if inner in x.variables]
+        along = k.kernel.rows[-1].variable
         if k.kernel.borders:
-            along = k.kernel.rows[-1].variable
             k.middle_ends = {ends: interior.ends_of_middle(k, along, *ends)}
         if k.kernel.whole_ends:
             k.asked_at_ends = interior.ask_at_ends(k, along, *ends)

@@ -33,7 +33,7 @@ def block_rows(kernel: Kernel, used: list[Expr], target: CpuTarget) -> None:
     count = bytes_of_row(kernel, used)
     if count * row.extent <= target.l1_bytes:
         return
-    length = next((n for n in range(target.l1_bytes // max(count, 1), LEAST_ROWS - 1, -1)
+    length = next((n for n in range(target.l1_bytes // count, LEAST_ROWS - 1, -1)
                    if row.extent % n == 0), 0)  # fmt: skip
     if length:
         block = 1 + max(lo.variable for lo in rows)

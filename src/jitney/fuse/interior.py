@@ -19,10 +19,10 @@ them; only as much of it is stored as the middle does not store.
 from typing import NamedTuple
 
 from .kernel import Counted, Expr, Kernel
+from .pieces import LEAST_CUT
 
 LEAST_SHARE = 0.75  # of the iterations in the middle, below which one loop for all is better
 MAX_BORDERS = 64
-MOST_WHOLE = 512  # elements of a row that is never cut
 MOST_SIDED = 64  # operations of a row's element: more are written once for both ends
 
 
@@ -72,7 +72,7 @@ def has_whole_ends(kernel: Kernel, lanes: int) -> bool:
         if row.variable in b.condition.variables:
             _border(b.condition, row.variable, row.extent, middle)
     at_the_ends = middle[0] <= 1 and middle[1] >= row.extent - 1
-    return at_the_ends and 2 * lanes <= row.extent < MOST_WHOLE
+    return at_the_ends and 2 * lanes <= row.extent < LEAST_CUT
 
 
 def _is_a_step(x: Expr, inner: int) -> bool:

@@ -10,6 +10,7 @@ PARALLEL_NS = 40000.0  # less work than this stays on the calling thread (waking
 PIECE_NS = 20000.0
 MAX_PIECES = 64
 SHORT, LOCAL = 16, 2048
+LEAST_CUT = 512  # elements of a row that is cut for the sake of threads
 FEW_ROWS = 32  # in a pipeline a piece should have more: its ends cost a row's cheapest stages
 SWEPT = 2048  # columns whose accumulators stay in the first cache
 
@@ -39,7 +40,7 @@ def cut_pieces(kernel, cost: float, lanes: int) -> tuple[tuple[int, ...], int, i
     chunks = 1
     if short and extent > LOCAL:  # all of the short axes for one stretch of the long one: locality
         chunks = -(-extent // LOCAL)
-    elif outer < wanted and extent >= 512:
+    elif outer < wanted and extent >= LEAST_CUT:
         chunks = -(-wanted // outer)
     chunk, grain = extent, 256
     if kernel.sweep:  # runs of memory, and accumulators that stay in the first cache

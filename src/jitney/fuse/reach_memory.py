@@ -41,7 +41,7 @@ MAX_ANEW = 16  # cost of what each turn computes anew for its rows: a division, 
 def reach_memory(kernel: Kernel, used: list[Expr], target: CpuTarget) -> None:
     """See the module's text."""
     find_borders(kernel, used)
-    if not _comes_from_memory(kernel, used):  # what does is asked for ahead, along all rows
+    if len(kernel.rows) > 2 and not _comes_from_memory(kernel, used):  # else asked for ahead
         block_rows(kernel, used, target)
     kernel.beside = _is_beside(kernel, target)
     if kernel.beside:

@@ -221,9 +221,6 @@ def _part(g: Any, x: Any, axis: int, low: int, high: int, step: int = 1) -> Any:
     return g.slice(x, lows, highs, steps)
 
 
-_COMBINE = {"add": "add", "mul": "mul", "min": "min", "max": "max"}
-
-
 def scatter_at_known(g: Any, d: Any, mode: str, kind: str, x: Any, indices: Any,
                      updates: Any) -> Any:
     """What a scatter along one axis means, by slices; or None."""
@@ -291,7 +288,7 @@ def _met(g: Any, kind: str, x: Any, axis: int, low: int, high: int, runs: list[R
     found = _part(g, x, axis, low, high)
     for run in runs:
         part = _put_by(g, kind, run, axis, low, high, updates)
-        found = part if kind == "set" else g.ew(_COMBINE[kind], found, part)
+        found = part if kind == "set" else g.ew(kind, found, part)
     return found
 
 

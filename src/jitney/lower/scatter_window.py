@@ -12,8 +12,6 @@ from typing import Any
 
 from ..graph.graph import literal_value
 
-_COMBINE = {"add": "add", "mul": "mul", "min": "min", "max": "max"}
-
 
 def is_single_window(d: Any, updates: Any) -> bool:
     """Whether all axes of the updates but those of the window have one element."""
@@ -39,7 +37,7 @@ def scatter_window(g: Any, d: Any, mode: str, kind: str, x: Any, indices: Any,
     updates = g.reshape(updates, shape)
     present = g.dynamic_slice(x, starts, shape)
     if kind != "set":
-        updates = g.ew(_COMBINE[kind], present, updates)
+        updates = g.ew(kind, present, updates)
     if inside is not None:
         updates = g.select(g.broadcast(inside, shape, ()), updates, present)
     return g.dynamic_update_slice(x, updates, starts)
