@@ -18,7 +18,15 @@
 
 namespace {
 
-typedef float Vector __attribute__((vector_size(64), aligned(64)));
+// The widest vectors there are: wider ones would be pieced together, and registers run out.
+#if defined(__AVX512F__)
+constexpr int kLanes = 16;
+#elif defined(__AVX__)
+constexpr int kLanes = 8;
+#else
+constexpr int kLanes = 4;
+#endif
+typedef float Vector __attribute__((vector_size(4 * kLanes), aligned(4 * kLanes)));
 
 // Seconds from the moment all threads are ready until the last one is done.
 template <class Work>
@@ -55,7 +63,7 @@ void copy(const Vector* from, Vector* to, int64_t count) {
 void copy_past_caches(const Vector* from, Vector* to, int64_t count) {
   const float* a = reinterpret_cast<const float*>(from);
   float* b = reinterpret_cast<float*>(to);
-  for (int64_t i = 0; i < 16 * count; i += 4) _mm_stream_ps(b + i, _mm_load_ps(a + i));
+  for (int64_t i = 0; i < kLanes * count; i += 4) _mm_stream_ps(b + i, _mm_load_ps(a + i));
   _mm_sfence();
 }
 
@@ -74,11 +82,11 @@ void fill(void* memory, int64_t count, uint32_t seed) {
 }  // namespace
 
 extern "C" double copy_speed(int64_t bytes, int threads, int64_t repetitions, int stream) {
-  const int64_t count = bytes / 2 / threads / 256 * 4;  // vectors of a thread's source
+  const int64_t count = bytes / 2 / threads / 256 * (64 / kLanes);  // vectors of a thread's source
   std::vector<void*> memory;
   for (int i = 0; i < 2 * threads; ++i) {
-    memory.push_back(std::aligned_alloc(1 << 21, ((count * 64 >> 21) + 1) << 21));
-    fill(memory.back(), count * 16, i + 1);
+    memory.push_back(std::aligned_alloc(1 << 21, ((count * 4 * kLanes >> 21) + 1) << 21));
+    fill(memory.back(), count * kLanes, i + 1);
   }
   double seconds = timed(threads, [&](int number) {
     for (int64_t r = 0; r < repetitions; ++r) {
@@ -88,13 +96,13 @@ extern "C" double copy_speed(int64_t bytes, int threads, int64_t repetitions, in
     }
   });
   for (void* one : memory) std::free(one);
-  return 128.0 * count * threads * repetitions / seconds;
+  return 8.0 * kLanes * count * threads * repetitions / seconds;
 }
 
 extern "C" double flops(int threads, int64_t repetitions) {
   double seconds = timed(threads, [&](int) {
     Vector sums[12] = {}, x = {}, y = {};
-    for (int k = 0; k < 16; ++k) x[k] = 0.5f, y[k] = 1.0f;
+    for (int k = 0; k < kLanes; ++k) x[k] = 0.5f, y[k] = 1.0f;
     asm volatile("" : "+m"(x), "+m"(y));
     const Vector a = x, b = y;
     for (int64_t r = 0; r < repetitions; ++r) {
@@ -102,13 +110,13 @@ extern "C" double flops(int threads, int64_t repetitions) {
     }
     asm volatile("" : "+m"(sums));
   });
-  return 2.0 * 16 * 12 * repetitions * threads / seconds;
+  return 2.0 * kLanes * 12 * repetitions * threads / seconds;
 }
 
 extern "C" double slots(int threads, int64_t repetitions) {
   double seconds = timed(threads, [&](int) {
     Vector sums[6] = {}, others[6] = {}, x = {}, y = {};
-    for (int k = 0; k < 16; ++k) x[k] = 0.5f, y[k] = 1.0f;
+    for (int k = 0; k < kLanes; ++k) x[k] = 0.5f, y[k] = 1.0f;
     asm volatile("" : "+m"(x), "+m"(y));
     const Vector a = x, b = y;
     for (int64_t r = 0; r < repetitions; ++r) {
@@ -116,13 +124,13 @@ extern "C" double slots(int threads, int64_t repetitions) {
     }
     asm volatile("" : "+m"(sums), "+m"(others));
   });
-  return 1.0 * 16 * 12 * repetitions * threads / seconds;
+  return 1.0 * kLanes * 12 * repetitions * threads / seconds;
 }
 
 extern "C" double divisions(int threads, int64_t repetitions) {
   double seconds = timed(threads, [&](int) {
     Vector quotients[12] = {}, y = {};
-    for (int k = 0; k < 16; ++k) y[k] = 1.0f;
+    for (int k = 0; k < kLanes; ++k) y[k] = 1.0f;
     asm volatile("" : "+m"(y), "+m"(quotients));
     const Vector b = y;
     for (int64_t r = 0; r < repetitions; ++r) {
@@ -131,7 +139,7 @@ extern "C" double divisions(int threads, int64_t repetitions) {
     }
     asm volatile("" : "+m"(quotients));
   });
-  return 1.0 * 16 * 12 * repetitions * threads / seconds;
+  return 1.0 * kLanes * 12 * repetitions * threads / seconds;
 }
 
 // Multiply-adds, and as many look-ups in a table of 32 numbers (0 where there is no such thing).
@@ -139,7 +147,7 @@ extern "C" double look_ups(int threads, int64_t repetitions) {
 #ifdef __AVX512F__
   double seconds = timed(threads, [&](int) {
     Vector sums[6] = {}, tables[6] = {}, x = {}, y = {};
-    for (int k = 0; k < 16; ++k) x[k] = 0.5f, y[k] = 1.0f;
+    for (int k = 0; k < kLanes; ++k) x[k] = 0.5f, y[k] = 1.0f;
     asm volatile("" : "+m"(x), "+m"(y));
     const Vector a = x, b = y;
     const __m512i index = _mm512_castps_si512(a);
@@ -151,30 +159,37 @@ extern "C" double look_ups(int threads, int64_t repetitions) {
     }
     asm volatile("" : "+m"(sums), "+m"(tables));
   });
-  return 1.0 * 16 * 12 * repetitions * threads / seconds;
+  return 1.0 * kLanes * 12 * repetitions * threads / seconds;
 #else
   return 0;
 #endif
 }
 
-// Multiply-adds, and as many comparisons.
+// Multiply-adds, and as many comparisons (0 without AVX, whose instruction has three operands).
 extern "C" double comparisons(int threads, int64_t repetitions) {
+#ifdef __AVX__
 #ifdef __AVX512F__
+#define BELOW "=k"
+  typedef __mmask16 Mask;
+#else
+#define BELOW "=x"
+  typedef Vector Mask;
+#endif
   double seconds = timed(threads, [&](int) {
     Vector sums[12] = {}, x = {}, y = {};
-    for (int k = 0; k < 16; ++k) x[k] = 0.5f, y[k] = 1.0f;
+    for (int k = 0; k < kLanes; ++k) x[k] = 0.5f, y[k] = 1.0f;
     asm volatile("" : "+m"(x), "+m"(y));
     const Vector a = x, b = y;
-    __mmask16 below[4] = {};
     for (int64_t r = 0; r < repetitions / 2; ++r) {
       for (int k = 0; k < 12; ++k) {
-        asm volatile("vcmpltps %1, %2, %0" : "=k"(below[k % 4]) : "v"(a), "v"(b));
+        Mask below;
+        asm volatile("vcmpltps %1, %2, %0" : BELOW(below) : "v"(a), "v"(b));
         sums[k] = sums[k] * a + b;
       }
     }
     asm volatile("" : "+m"(sums));
   });
-  return 1.0 * 16 * 12 * repetitions * threads / seconds;
+  return 1.0 * kLanes * 12 * repetitions * threads / seconds;
 #else
   return 0;
 #endif

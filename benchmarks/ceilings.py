@@ -93,7 +93,7 @@ def measure() -> Ceilings:
         threads=_native.num_threads(),
         copies={name: _copies(nbytes) for name, nbytes in SIZES.items()},
         flops=flops,
-        slots=max(mixtures[0], flops / 2),
+        slots=max(*mixtures, flops / 2),
         multipliers=max(*mixtures[1:], flops / 2),
         divisions=_best(lambda threads: speeds.divisions(threads, 50_000)),
     )

@@ -10,12 +10,17 @@ from .constants_text import FLOAT_BITS, INTEGER_OF_FLOAT, bits_of_type
 from .instructions import Instructions, Value
 
 
+IN_REGISTERS = 4  # constants of multiply-adds that are left to LLVM
+MOST_PLACES = 8  # of one constant in memory
+
+
 class Emitter(Instructions):
     """Writes operations for a target."""
 
     def __init__(self, target, copies=1, prefix="t", block="entry"):
         super().__init__(copies, prefix, block)
         self.target = target
+        self._uses: dict[str, int | None] = {}  # of constants in memory; None: in a register
         features = getattr(target, "features", "") or ""
         self.has_rounding = bool(target.avx2 or target.avx512 or "+sse4.1" in features)
         self.has_half = bool(target.avx2 or target.avx512 or "+f16c" in features)
@@ -56,7 +61,7 @@ class Emitter(Instructions):
     def fma(self, a, b, c):
         """a*b + c with (nearly) one rounding on every target; see `muladd` for polynomials."""
         if self.target.fma:
-            return self.overloaded("fma", a, b, c)
+            return self._fused(a, b, c)
         a, b, c = self.match(a, b, c)
         if a.type == "float":  # the product is exact in double
             wide = [self.cast("fpext", v, "double") for v in (a, b, c)]
@@ -67,8 +72,41 @@ class Emitter(Instructions):
     def muladd(self, a, b, c):
         """a*b + c by the cheapest means: one rounding or two."""
         if self.target.fma:
-            return self.overloaded("fma", a, b, c)
+            return self._fused(a, b, c)
         return self.fadd(self.fmul(a, b), c)
+
+    def _fused(self, a, b, c):
+        return self.overloaded("fma", *self._with_constants_in_memory(*self.match(a, b, c)))
+
+    def _with_constants_in_memory(self, *operands):
+        """AVX2: constants beyond the first few as operands in memory.
+
+        Its sixteen registers do not hold the coefficients of a polynomial; LLVM then loads and
+        spreads a number before each multiply-add, which is twice the instructions. A vector in
+        memory is an operand of the multiply-add itself, if nothing else uses what is loaded: so
+        there is one for each of the first uses.
+        """
+        first = operands[0]
+        bits = first.lanes * FLOAT_BITS[first.type]
+        if self.target.avx512 or bits % 256 or all(len(v.names) < self.copies for v in operands):
+            return operands
+        return [self._in_memory(v) if v.is_constant else v for v in operands]
+
+    def _in_memory(self, constant):
+        number = constant.names[0]
+        if number not in self._uses:
+            self._uses[number] = 0 if len(self._uses) >= IN_REGISTERS else None
+        if self._uses[number] is None:
+            return constant
+        names = []
+        for _ in range(self.copies):
+            use = self._uses[number] = self._uses[number] + 1
+            name = f"jitney.constant.{number}.{use % MOST_PLACES}"
+            self.definitions.setdefault(
+                name, f'@"{name}" = private constant {constant.text} {number}, align 32'
+            )
+            names.append(self.instruction(f'load {constant.text}, ptr @"{name}", align 32'))
+        return Value(tuple(names), constant.type, constant.lanes)
 
     def _double_fma(self, a, b, c):
         """Dekker's product and a two-sum: wrong only by about 2^-100 of the larger term."""

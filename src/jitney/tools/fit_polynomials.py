@@ -203,7 +203,7 @@ def _trigonometric():
             f"asin_{suffix}", _odd_tail(mp.asin), _odd_weight(mp.asin), "1e-30", "0.2501",
             tuple(range(terms)), kind,
         )
-    for suffix, kind, terms, edge in (("f32", "float", 5, "0.61"), ("f64", "double", 10, "0.56")):
+    for suffix, kind, terms, edge in (("f64", "double", 10, "0.56"),):
         yield Fit(
             f"tanh_{suffix}", _odd_tail(mp.tanh), _odd_weight(mp.tanh), "1e-30",
             mp.mpf(edge) ** 2, tuple(range(terms)), kind,
@@ -227,7 +227,11 @@ def _error_function():
         )
     exponent = lambda a: -mp.log(mp.erfc(a))
     weight = lambda a: mp.erfc(a) / mp.erf(a)
-    yield Fit("erf_large_f32", exponent, weight, "0.91", "4.0", tuple(range(8)), "float")
+    yield Fit(
+        "erf_exponent_f32", series_quotient(lambda a: exponent(a) / a - 1, 2 / mp.sqrt(mp.pi) - 1),
+        series_quotient(lambda a: a * weight(a), mp.sqrt(mp.pi) / 2), "0", "3.95",
+        tuple(range(9)), "float",
+    )
     yield Fit(
         "erf_large_f64", lambda t: exponent(t + 1), lambda t: weight(t + 1), "-0.01", "5",
         tuple(range(19)), "double",

@@ -30,7 +30,9 @@ from .tiled import PARAMETERS as TILED_PARAMETERS
 # of 1024 x 1024 take 6 to 9 % longer if blocks are half as deep.)
 IN_PLACE, IN_PLACE_LARGE = (512, 512), (1024, 128)
 LARGE_SECOND_CACHE = 2 << 20
-PACKED_DEPTH = 128  # the same when rows of a are packed beside it (measured: 256 loses 3 to 6 %)
+# the same when rows of a are packed beside it (measured: 256 loses 3 to 6 % with AVX-512, where the
+# tile has 64 columns, and gains 2 to 4 where it has 24)
+PACKED_DEPTH, PACKED_DEPTH_NARROW = 128, 256
 ROW_PAD = 16  # words between packed rows, against addresses that are equal modulo 4 KiB
 MOST_ROWS = 1024
 IN_PLACE_BYTES = 40 << 10  # about the first cache
@@ -179,13 +181,12 @@ def _is_streamed(shape, target) -> bool:
         return False
     # up to 4 rows axpy reads b at least as fast, unless its sums go to the third cache and back
     fewest = 3 if elements.is_native and n * k * nbytes >= BEYOND_CACHES else 5
-    most = STREAMED_ROWS if target.avx512 else STREAMED_ROWS // 4  # 16 registers: small tiles
     # sums are stored once more than a tile's, and their last group may be mostly empty; a copy of
     # what the second cache holds is paid for by 32 rows
     least = LARGE_MATRIX if m <= 24 else SECOND_CACHE
     line, depth = (512, 128) if m <= 16 else (1024, 256)
     is_large = n * k * nbytes >= least and n * nbytes >= line and k >= depth
-    return fewest <= m <= most and is_large
+    return fewest <= m <= STREAMED_ROWS and is_large
 
 
 def _streamed_tile(m, target) -> tuple[int, int]:
@@ -242,6 +243,8 @@ def _tile_of(lanes, m, n, registers) -> tuple[int, int, int]:
     """(rows, vectors, tail rows); tail rows 0 when one group of vectors holds all columns."""
     many = registers >= 32
     vectors = -(-n // lanes)
+    if not many and vectors == 4:  # a group of three would leave a single vector
+        return 4, 2, 4 if m <= 4 else 8
     if vectors > (3 if many else 2):
         rows, vectors, tail = (4, 4, 8) if many else (4, 3, 8)
         return rows, vectors, 4 if m <= 4 else tail
@@ -257,7 +260,8 @@ def _plan_tiled(shape, target, threads, epilogue, swapped):
     rows, vectors, tail = _tile_of(lanes, m, n, 32 if target.avx512 else 16)
     a, a_unit = _a_operand(shape, elements)
     b = _b_operand(shape, target, elements)
-    depth = (_in_place(target)[0] if a == "rows" else PACKED_DEPTH) * elements.group
+    packed_depth = PACKED_DEPTH if target.avx512 else PACKED_DEPTH_NARROW
+    depth = (_in_place(target)[0] if a == "rows" else packed_depth) * elements.group
     blocked = k > depth and (a != "rows" or b != "columns")
     run = k // shape.segments
     k_block = _even(k, depth, elements.group * 8) if blocked else max(k, 1)
@@ -267,7 +271,7 @@ def _plan_tiled(shape, target, threads, epilogue, swapped):
     in_c = not blocked or (c_unit and elements.result_type == elements.acc_type)
     schedule = TiledSchedule(
         elements, lanes, rows, vectors, tail, a, a_unit, b, c_unit, blocked,
-        "c" if in_c else "workspace", PACKED_DEPTH + ROW_PAD if a in ("k", "any") else 0,
+        "c" if in_c else "workspace", packed_depth + ROW_PAD if a in ("k", "any") else 0,
         swapped, shape.inner_batch > 1, shape.segments > 1,
     )  # fmt: skip
     work = _work(shape, epilogue)
@@ -319,7 +323,9 @@ def _pieces(shape, schedule, threads, work, most_columns) -> dict:
     m, n, batch = shape.m, shape.n, shape.batch
     wanted = 1
     if threads > 1:
-        wanted = max(1, min(work // PIECE_FLOPS, 4 * threads))
+        # each piece of columns packs the rows of a again
+        most = 4 * threads if schedule.a == "rows" else 2 * threads
+        wanted = max(1, min(work // PIECE_FLOPS, most))
     parts = -(-wanted // batch)
     width = schedule.vectors * schedule.lanes if schedule.tail_rows else n
     if schedule.b == "columns":
@@ -328,7 +334,7 @@ def _pieces(shape, schedule, threads, work, most_columns) -> dict:
         column_span = max(_even(n, -(-n // column_parts), width), 2 * width)
     else:
         least = 2 * width if schedule.a == "rows" else 4 * width
-        column_span = max(_even(n, -(-n // parts), width), least)
+        column_span = max(_balanced(n, parts, width, threads if batch == 1 else 1), least)
         row_parts = -(-parts // -(-n // column_span))
         row_span = max(_even(m, -(-m // row_parts), COLUMN_GROUP), 256)
     row_block = row_span
@@ -347,6 +353,21 @@ def _even(k, most, multiple) -> int:
     """The smallest multiple that needs no more blocks than `most` does."""
     blocks = -(-k // most)
     return _round_up(-(-k // blocks), multiple)
+
+
+def _balanced(n, parts, multiple, threads) -> int:
+    """Columns of a piece: of `parts` pieces or up to three times as many, such that the busiest
+    thread has least to do, and as wide as may be. (1024 columns of eight pieces are seven of 144
+    and one of 16 where tiles have 24: two threads had 4 and 3.1 of them.)"""
+    spans = {_even(n, -(-n // count), multiple) for count in range(parts, 3 * parts + 1)}
+
+    def busiest(span):
+        whole, left = divmod(n, span)
+        rounds, alone = divmod(whole, threads)
+        return rounds * span + (span if alone else left)
+
+    least = min(map(busiest, spans))
+    return max(span for span in spans if busiest(span) <= 1.02 * least)
 
 
 def _rooms(schedule, rows, columns, depth) -> dict:

@@ -8,7 +8,7 @@ everywhere.
 """
 
 from .coefficients import POLYNOMIALS, TABLES
-from .exponential import exp_normal, exp_of_sum, exp_of_sum_times
+from .exponential import below_one, exp_normal, exp_of_sum_times
 from .forms import (
     INF,
     SUFFIX,
@@ -21,6 +21,7 @@ from .forms import (
     table_lookup,
     two_product,
     two_sum,
+    with_sign_of,
 )
 from .logarithm import log, log1p
 from .two_parts import fitted
@@ -42,16 +43,20 @@ def erf(e, x):
     if has_avx512_form(e, x):
         width, top = {"float": (0.25, 4 - 2.0**-20), "double": (0.375, 6 - 2.0**-40)}[x.type]
         return e.copysign(piecewise(e, a, f"erf_table_{SUFFIX[x.type]}", width, top), x)
-    suffix = SUFFIX[x.type]
-    small = _erf_small(e, x)
     if x.type == "float":
-        edge, t = 0.92, e.fast_min(e.like(x, 4.0), a)
-    else:
-        edge, t = 1.0, e.fast_min(e.like(x, 6.0), a)
-        t = e.fsub(t, e.like(x, 1.0))
-    power = exp_normal(e, e.fneg(polynomial(e, t, f"erf_large_{suffix}")))
-    large = e.copysign(e.fsub(e.like(x, 1.0), power), x)
-    return e.select(e.fcmp("ult", a, e.like(x, edge)), small, large)
+        return _erf_by_exponential(e, x, a)
+    one = e.like(x, 1.0)
+    t = e.fsub(e.fast_min(e.like(x, 6.0), a), one)
+    power = exp_normal(e, e.fneg(polynomial(e, t, "erf_large_f64")))
+    large = e.copysign(e.fsub(one, power), x)
+    return e.select(e.fcmp("ult", a, one), _erf_small(e, x), large)
+
+
+def _erf_by_exponential(e, x, a):
+    """1 - exp(-y) with y = -log(erfc a) = a + a times a polynomial: one formula for all floats."""
+    a = e.fast_min(e.like(x, 3.93), a)
+    y = e.muladd(polynomial(e, a, "erf_exponent_f32"), a, a)
+    return with_sign_of(e, below_one(e, e.fneg(y))[0], x)
 
 
 def _erf_small(e, x):
@@ -72,38 +77,25 @@ def _erfc_by_table(e, x):
 
 @in_a_register("float")
 def erfc(e, x):
-    """1 - erf(x) without cancellation; floats are computed in double, or by a table."""
+    """1 - erf(x) without cancellation."""
     if x.type == "float" and has_avx512_form(e, x):
         return _erfc_by_table(e, x)
-    wide = e.fpext(x, "double")
-    a = e.fast_min(e.like(wide, 28.0), e.fabs(wide))
-    zero, two = e.like(wide, 0.0), e.like(wide, 2.0)
-    if x.type == "float":
-        small, tail = _erfc_parts_wide(e, wide, a)
-    else:
-        small, tail = _erfc_parts(e, wide, a)
-    large = e.select(e.fcmp("olt", wide, zero), e.fsub(two, tail), tail)
-    r = e.select(e.fcmp("ult", a, e.like(wide, 0.5)), small, large)
-    return e.fptrunc(r, x.type)
-
-
-def _erfc_parts_wide(e, x, a):
-    """(erfc near zero, erfc(a) beyond 1/2), good enough for floats."""
-    one, two = e.like(x, 1.0), e.like(x, 2.0)
-    t = e.fdiv(e.fsub(a, two), e.fadd(a, two))
-    ratio = e.fdiv(polynomial(e, t, "erfc_wide"), e.muladd(two, a, one))
-    square, low = two_product(e, a, a)
-    return e.fsub(one, _erf_small(e, x)), exp_of_sum(e, e.fneg(square), e.fneg(low), ratio)
+    a = e.fast_min(e.like(x, {"float": 11.0, "double": 28.0}[x.type]), e.fabs(x))
+    small, tail = _erfc_parts(e, x, a)
+    large = e.select(e.fcmp("olt", x, e.like(x, 0.0)), e.fsub(e.like(x, 2.0), tail), tail)
+    return e.select(e.fcmp("ult", a, e.like(x, 0.5)), small, large)
 
 
 def _erfc_parts(e, x, a):
-    """As `_erfc_parts_wide`, all roundings but the last being compensated."""
+    """(erfc near zero, erfc(a) beyond 1/2), all roundings but the last being compensated: with
+    t = (a - 2)/(a + 2), a polynomial in t over 1 + 2a, times exp(-a^2)."""
+    suffix = SUFFIX[x.type]
     one, two = e.like(x, 1.0), e.like(x, 2.0)
     high, low = two_sum(e, one, e.fneg(x))
-    tail = e.fmul(x, polynomial(e, e.fmul(x, x), "erf_small_f64"))
+    tail = e.fmul(x, polynomial(e, e.fmul(x, x), f"erf_small_{suffix}"))
     small = e.fadd(high, e.fsub(low, tail))
     t = e.fdiv(e.fsub(a, two), e.fadd(a, two))
-    p, p_low = fitted(e, t, "erfc_f64")
+    p, p_low = fitted(e, t, f"erfc_{suffix}")
     below, below_low = two_sum(e, e.fadd(a, a), one)
     reciprocal = e.fdiv(one, below)
     ratio = e.fmul(p, reciprocal)

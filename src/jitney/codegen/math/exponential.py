@@ -6,8 +6,11 @@ All reduce x = n log 2 + r with |r| <= log(2)/2 and evaluate a polynomial in r.
 
 from .coefficients import TABLES
 from .forms import (
+    EXPONENT_BIAS,
+    FAR,
     LN2_NEAREST,
     LOG2_E,
+    MANTISSA_BITS,
     SUFFIX,
     fast_two_sum,
     graded,
@@ -18,16 +21,19 @@ from .forms import (
     power_of_two,
     round_with_magic,
     scale_by_power,
+    scaled_down,
+    scaled_in_two,
     table_lookup,
+    with_sign_of,
 )
 
 _EXP_RANGE = {"float": (-110.0, 100.0), "double": (-760.0, 720.0)}
 _EXPM1_RANGE = {"float": (-20.0, 89.0), "double": (-40.0, 710.0)}
 
 
-def reduce_exponent(e, x):
-    """(n, bits of n, r): x = n log 2 + r."""
-    n, bits = round_with_magic(e, x, LOG2_E)
+def reduce_exponent(e, x, more=0):
+    """(n, bits of n + more, r): x = n log 2 + r."""
+    n, bits = round_with_magic(e, x, LOG2_E, more)
     high, low = LN2_NEAREST[x.type]
     r = e.fma(n, e.like(x, -high), x)
     return n, bits, e.fma(n, e.like(x, -low), r)
@@ -61,19 +67,31 @@ def exp(e, x):
 @in_a_register("float")
 def exp_nonpositive(e, x):
     """e^x of x <= 0 or NaN."""
-    return _exp_inside(e, e.fast_max(e.like(x, _EXP_RANGE[x.type][0]), x))
+    x = e.fast_max(e.like(x, _EXP_RANGE[x.type][0]), x)
+    return _exp_by_table(e, x) if _has_table(e, x) else _exp_by_halves(e, x, falls=True)
 
 
 def _exp_inside(e, x):
     """e^x where its reduction loses nothing."""
-    by_table = x.type == "float" and has_avx512_form(e, x)
-    return _exp_by_table(e, x) if by_table else _exp_by_halves(e, x)
+    return _exp_by_table(e, x) if _has_table(e, x) else _exp_by_halves(e, x)
 
 
-def _exp_by_halves(e, x):
-    """e^x with the whole part of the logarithm as the exponent: near 1 the error is smallest."""
-    n, _, r = reduce_exponent(e, x)
-    return scale_by_power(e, e.fadd(exp_fraction(e, r), e.like(x, 1.0)), n)
+def _has_table(e, x):
+    return x.type == "float" and has_avx512_form(e, x)
+
+
+def _exp_by_halves(e, x, falls=False):
+    """e^x with the whole part of the logarithm as the exponent: near 1 the error is smallest. Where
+    it `falls`, x is known to be at most 0."""
+    if has_avx512_form(e, x):
+        n, _, r = reduce_exponent(e, x)
+        return scale_by_power(e, e.fadd(exp_fraction(e, r), e.like(x, 1.0)), n)
+    bias = EXPONENT_BIAS[x.type]
+    if falls:
+        _, bits, r = reduce_exponent(e, x, bias + FAR[x.type])
+        return scaled_down(e, exp_fraction(e, r), bits)
+    _, bits, r = reduce_exponent(e, x, 2 * bias)
+    return scaled_in_two(e, exp_fraction(e, r), bits, x)
 
 
 def exp_normal(e, x):
@@ -87,10 +105,12 @@ def exp2(e, x):
     """2^x."""
     low, high = {"float": (-152.0, 130.0), "double": (-1080.0, 1030.0)}[x.type]
     x = e.clamp_fast(low, x, high)
-    n, _ = round_with_magic(e, x, 1.0)
+    n, bits = round_with_magic(e, x, 1.0, 2 * EXPONENT_BIAS[x.type])
     r = e.fsub(x, n)
-    p = e.fma(polynomial(e, r, f"exp2_{SUFFIX[x.type]}"), r, e.like(x, 1.0))
-    return scale_by_power(e, p, n)
+    q = polynomial(e, r, f"exp2_{SUFFIX[x.type]}")
+    if has_avx512_form(e, x):
+        return scale_by_power(e, e.fma(q, r, e.like(x, 1.0)), n)
+    return scaled_in_two(e, e.fmul(q, r), bits, x)
 
 
 def expm1(e, x):
@@ -138,23 +158,43 @@ def sinh(e, x):
 @in_a_register("float")
 def tanh(e, x):
     """Hyperbolic tangent."""
+    if x.type == "float" and not has_avx512_form(e, x):
+        return _tanh_by_exponential(e, x)
     a = e.fabs(x)
-    if x.type == "float" and has_avx512_form(e, x):
+    if x.type == "float":
         return e.copysign(graded(e, a, "tanh_table_f32", 3, 9.1249), x)
     z = e.fmul(x, x)
     small = e.fma(e.fmul(x, z), polynomial(e, z, f"tanh_{SUFFIX[x.type]}"), x)
-    top, edge = {"float": (9.5, 0.6), "double": (19.5, 0.55)}[x.type]
-    clamped = e.fast_min(e.like(x, top), a)
+    clamped = e.fast_min(e.like(x, 19.5), a)
     one = e.like(x, 1.0)
     power = exp_normal(e, e.fadd(clamped, clamped))
     large = e.fsub(one, e.fdiv(e.like(x, 2.0), e.fadd(power, one)))
-    below = e.fcmp("ult", a, e.like(x, edge))
+    below = e.fcmp("ult", a, e.like(x, 0.55))
     return e.copysign(e.select(below, small, large), x)
+
+
+def below_one(e, y):
+    """(1 - e^y, e^y - 1 + 2) in float32 for -30 < y <= 0, the first good to an ulp of itself also
+    near 0: 2^n (1 + p) keeps p apart. What log 2 has beyond its float counts for nothing here,
+    since n of it is multiplied by 2^n."""
+    n, bits = round_with_magic(e, y, LOG2_E, EXPONENT_BIAS[y.type])
+    p = exp_fraction(e, e.fma(n, e.like(y, -LN2_NEAREST[y.type][0]), y))
+    moved = e.shl(bits, integer_like(e, bits, MANTISSA_BITS[y.type]))
+    scale, one = e.bitcast(y.type, moved), e.like(y, 1.0)
+    less = e.muladd(e.fneg(p), scale, e.fsub(one, scale))
+    return less, e.muladd(p, scale, e.fadd(one, scale))
+
+
+def _tanh_by_exponential(e, x):
+    """(1 - e^-2a) / (1 + e^-2a) with the sign of x: one formula for all arguments."""
+    less, more = below_one(e, e.fast_max(e.like(x, -18.1), e.fneg(e.fabs(e.fadd(x, x)))))
+    return with_sign_of(e, e.fdiv(less, more), x)
 
 
 def logistic(e, x):
     """1 / (1 + e^-x), keeping denormal results for very negative x."""
-    power = _exp_by_halves(e, e.fast_max(e.like(x, _EXP_RANGE[x.type][0]), e.fneg(e.fabs(x))))
+    exponent = e.fast_max(e.like(x, _EXP_RANGE[x.type][0]), e.fneg(e.fabs(x)))
+    power = _exp_by_halves(e, exponent, falls=True)
     one = e.like(x, 1.0)
     above = e.select(e.fcmp("olt", x, e.like(x, 0.0)), power, one)
     below = e.fadd(power, one)

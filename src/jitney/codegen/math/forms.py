@@ -170,13 +170,13 @@ def _scalef(e, a, n):
     return by_registers(e, one, a, n)
 
 
-def round_with_magic(e, x, factor):
-    """(n, bits): n = nearest integer of x*factor as a float; the low bits of `bits` hold n.
+def round_with_magic(e, x, factor, more=0):
+    """(n, bits): n = nearest integer of x*factor as a float; the low bits of `bits` hold n + more.
 
     Adding 1.5*2^mantissa-bits leaves the integer in the last places: no conversion is needed.
     Right for |x*factor| < 2^(mantissa bits - 1).
     """
-    magic = e.like(x, 1.5 * 2.0 ** MANTISSA_BITS[x.type])
+    magic = e.like(x, 1.5 * 2.0 ** MANTISSA_BITS[x.type] + more)
     shifted = e.muladd(x, e.like(x, factor), magic)
     return e.fsub(shifted, magic), e.bits(shifted)
 
@@ -198,6 +198,42 @@ def scale_by_power(e, a, n):
     first = power_of_two(e, e.bits(half), a.type)
     second = power_of_two(e, e.bits(rest), a.type)
     return e.fmul(e.fmul(a, first), second)
+
+
+FAR = {"float": 64, "double": 512}  # half the exponents: what `scaled_in_two` takes or gives
+
+
+def scaled_in_two(e, fraction, bits, sign):
+    """(1 + fraction) 2^n with right overflow and denormal results, for |fraction| < 1/2; the low
+    places of `bits` hold n + 2 bias, and `sign` is below 0 where n is. n is at most the range of
+    exponents and half of it beyond.
+
+    2^n is 2^(n - f) 2^f with f = +-FAR, so that the first factor is a normal number, and only the
+    last product is rounded to what the format can hold.
+    """
+    exponent = FAR[fraction.type]
+    far = e.select(
+        e.icmp("slt", e.bits(sign), integer_like(e, bits, 0)),
+        e.like(fraction, 2.0**-exponent), e.like(fraction, 2.0**exponent),
+    )  # fmt: skip
+    moved = e.shl(bits, integer_like(e, bits, MANTISSA_BITS[fraction.type]))
+    near = e.bitcast(fraction.type, e.sub(moved, e.bits(far)))
+    return e.fmul(e.muladd(fraction, near, near), far)
+
+
+def scaled_down(e, fraction, bits):
+    """As `scaled_in_two` for n <= 0; the low places of `bits` hold n + bias + FAR."""
+    moved = e.shl(bits, integer_like(e, bits, MANTISSA_BITS[fraction.type]))
+    near = e.bitcast(fraction.type, moved)
+    far = e.like(fraction, 2.0 ** -FAR[fraction.type])
+    return e.fmul(e.muladd(fraction, near, near), far)
+
+
+def with_sign_of(e, magnitude, x):
+    """`magnitude`, which is not negative, with the sign of x: two instructions."""
+    bits = e.bits(x)
+    sign = e.and_(bits, integer_like(e, bits, -1 << (FLOAT_BITS[x.type] - 1)))
+    return e.bitcast(x.type, e.or_(e.bits(magnitude), sign))
 
 
 def table_lookup(e, index, type_name, values):
