@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from cache_runner import Runner
 
+from jitney.backend.host import highest_level, host_target
+
 TESTS = Path(__file__).resolve().parents[1]
 FLAGS = next((line for line in Path("/proc/cpuinfo").read_text().splitlines()
               if line.startswith("flags")), "") if os.path.exists("/proc/cpuinfo") else ""
@@ -58,6 +60,8 @@ def supported(target):
 def test_a_narrower_target_gives_the_same_results(results, target):
     if not supported(target):
         pytest.skip("this processor cannot run it")
+    if target == highest_level() == host_target().cpu:
+        pytest.skip("this processor is that target")
     want, counts = results("")
     got, other = results(target)
     assert other["compiled"] > 0.8 * counts["compiled"], "entries of another target were used"
@@ -104,11 +108,22 @@ def test_a_target_that_does_not_exist_is_refused(results):
     assert "x86-64-v3" in results.cache(code, JITNEY_TARGET="pentium")
 
 
+def test_a_target_beyond_the_processor_is_refused(results):
+    """Its instructions would end the process."""
+    if highest_level() == "x86-64-v4":
+        pytest.skip("this processor has all levels")
+    code = ("import json, jitney\n"
+            "try: jitney.jit(lambda x: x + 1)(1.0)\n"
+            "except ValueError as error: print(json.dumps(str(error)))")
+    message = results.cache(code, JITNEY_TARGET="x86-64-v4")
+    assert "avx512f" in message and highest_level() in message
+
+
 def test_what_is_known_of_this_processor(tmp_path, monkeypatch):
     """Caches of some size; dot products of bfloat16 where they are quick."""
     from jitney.backend import host
 
-    target = host.host_target()
+    target = host_target()
     assert 8 << 10 <= target.l1_bytes < target.l2_bytes
     assert target.l2_bytes >= 64 << 10
     text = "vendor_id\t: GenuineIntel\nflags\t\t: avx512_bf16 fma\n"

@@ -25,6 +25,7 @@ _EXTRA = {
 }
 _V3 = {"avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "movbe", "sse4_1", "sse4_2", "ssse3", "popcnt"}
 _V4 = {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
+_NEEDED = {"x86-64": frozenset(), "x86-64-v3": _V3, "x86-64-v4": _V3 | _V4}
 
 
 @functools.cache
@@ -34,16 +35,25 @@ def host_target() -> CpuTarget:
     if platform.machine() not in ("x86_64", "AMD64"):
         return _target_from_llvm()
     flags = _cpu_flags()
-    level = asked or (
-        "x86-64-v4" if flags >= _V3 | _V4 else "x86-64-v3" if flags >= _V3 else "x86-64"
-    )
+    level = asked or highest_level()
     if level not in _LEVELS:
         raise ValueError(f"JITNEY_TARGET={level!r}: expected one of {', '.join(_LEVELS)}")
+    if missing := _NEEDED[level] - flags:
+        raise ValueError(
+            f"JITNEY_TARGET={level!r} asks for instructions that this processor lacks: "
+            f"{', '.join(sorted(missing))}. The most it has is {highest_level()}."
+        )
     extra = [feature for flag, feature in _EXTRA.items() if flag in flags]
     features = _LEVELS[level]
     if level == "x86-64-v4" and not asked and extra:
         features += "," + ",".join(extra)
     return target_of_level(level, features)
+
+
+def highest_level() -> str:
+    """The widest of the x86-64 levels whose instructions this processor has."""
+    flags = _cpu_flags()
+    return next(level for level in reversed(_LEVELS) if flags >= _NEEDED[level])
 
 
 def target_of_level(level: str, features: str | None = None) -> CpuTarget:

@@ -11,12 +11,23 @@ from typing import Any
 
 from ..graph.graph import Graph
 from ..ir.node import Node
+from .cut_chains import cut_chains
 from .pull_rules import is_elementwise
 from .read_apart import read_apart
+from .store_wide import store_wide
 
 TINY_PRODUCT = 4096
 LEAST_PARTS = 4096  # elements of a concatenation that is worth a kernel of its own
 MANY_READS = 16  # a gather that reads each element so often reads it from memory
+
+
+def stored_anyhow(graph: Graph) -> tuple[frozenset, dict[int, int]]:
+    """Nodes that live in buffers before anything is known of kernels: operands of routines, sums of
+    many arrays, and where long chains are cut; the last with the numbers of their cuts."""
+    stored = stored_operands(graph)
+    stored |= store_wide(graph, stored)
+    cuts = cut_chains(graph, stored)
+    return stored | cuts.keys(), cuts
 
 
 def stored_operands(graph: Graph) -> frozenset:

@@ -86,9 +86,23 @@ def with_neighbours(partition: Any, node: Node) -> list[tuple]:
         return roots + _siblings(partition, node)
     if node.op == "concat" and node.size > MERGED_SIZE:
         return roots + _twins(partition, node)
+    if node.id in partition.cuts:
+        return roots + _cut_with(partition, node)
     if _may_be_merged(node):
         _add_neighbours(partition, roots)
     return roots
+
+
+def _cut_with(partition: Any, node: Node) -> list[tuple]:
+    """Other values waiting that are needed behind the same cut of a chain (cut_chains.py)."""
+    cut = partition.cuts[node.id]
+    found = [
+        other for other in _waiting(partition)
+        if partition.cuts.get(other.id) == cut and other.shape == node.shape
+    ]  # fmt: skip
+    for other in found:
+        partition.pending.remove(other)
+    return [(other, partition.views[other.id]) for other in found]
 
 
 def _siblings(partition: Any, node: Node) -> list[tuple]:

@@ -8,7 +8,7 @@ them (`in_place.py`: without copying wherever that is right).
 from ..ir.types import nbytes_of
 from .alternate import LEAST_TURNS, alternate, alternate_while
 from .buffers import CopyStep, Item, LoopStep, View, choose_branch, touched, whole
-from .choose_stored import heaviest, stored_operands
+from .choose_stored import heaviest, stored_anyhow
 from .in_place import is_whole_copy, merge_copies, readers_first, root_of, update_in_place
 from .invariant import costly_invariants, split_invariant
 from .lane_loop import build_lane_loop
@@ -29,7 +29,8 @@ def _nested(partition, body, input_views, captured_views, beside=False, changing
     """A partition of a body whose inputs live in the given views of the outer buffers.
 
     `changing`: which of them another turn finds changed, if it is the body of a loop."""
-    mark, forced, merge = len(partition.buffers), stored_operands(body.graph), True
+    mark, merge = len(partition.buffers), True
+    forced, cuts = stored_anyhow(body.graph)
     if changing is not None:
         forced |= costly_invariants(body.graph, changing)
     rounds = 8
@@ -39,7 +40,7 @@ def _nested(partition, body, input_views, captured_views, beside=False, changing
             del partition.aliases[number]
         inner = Partition(
             body.graph, body.table, partition.target, forced, partition.plan_contraction,
-            partition.buffers, merge,
+            partition.buffers, merge, cuts,
         )  # fmt: skip
         for node, view in zip(body.graph.inputs, input_views, strict=True):
             inner.views[node.id] = view

@@ -27,7 +27,7 @@ from ..ir.strides import contiguous_strides
 from ..ir.target import CpuTarget
 from ..ir.types import nbytes_of
 from .buffers import Buffer, CopyStep, Item, View, whole
-from .choose_stored import heaviest, stored_operands, worth_storing
+from .choose_stored import heaviest, stored_anyhow, worth_storing
 from .group_roots import alike, beside, with_neighbours
 from .layout import product_strides
 from .make_steps import emit_roots
@@ -51,11 +51,13 @@ class Partition:
         plan_contraction=None,
         buffers=None,
         merge_outputs=True,
+        cuts=None,
     ):
         self.graph = graph
         self.table = table
         self.target = target
         self.forced = forced
+        self.cuts = cuts or {}  # nodes where chains are cut, by number (cut_chains.py)
         self.plan_contraction = plan_contraction
         self.views: dict = {}
         self.is_nested = buffers is not None
@@ -221,13 +223,19 @@ def partition_graph(graph: Graph, table, target: CpuTarget, plan_contraction=Non
     `plan_contraction(batch, m, n, k, code_in, code_out, strides…)` plans matrix products (None: as
     fused loops).
     """
-    forced = stored_operands(graph)
+    forced, cuts = stored_anyhow(graph)
     merge = True
+
+    def parted() -> Partition:
+        partition = Partition(graph, table, target, forced, plan_contraction, None, merge, cuts)
+        partition.run()
+        return partition
+
     for turn in range(ROUNDS):
-        partition = _one_partition(graph, table, target, forced, plan_contraction, merge)
+        partition = parted()
         if merge and is_circular(partition.items):
             merge = False
-            partition = _one_partition(graph, table, target, forced, plan_contraction, merge)
+            partition = parted()
         work = partition.work
         twice, repeated = work.computed_twice(forced), work.computed_again(forced)
         if not twice and not repeated:
@@ -239,10 +247,4 @@ def partition_graph(graph: Graph, table, target: CpuTarget, plan_contraction=Non
                 heaviest(twice, work.node_of) if turn == 0
                 else worth_storing(twice, partition, forced)
             )  # fmt: skip
-    return partition
-
-
-def _one_partition(graph, table, target, forced, plan_contraction, merge) -> Partition:
-    partition = Partition(graph, table, target, forced, plan_contraction, None, merge)
-    partition.run()
     return partition
