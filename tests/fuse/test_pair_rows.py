@@ -6,8 +6,11 @@ import pytest
 import jitney
 import jitney.nn
 import jitney.numpy as jnp
+from jitney.backend.host import host_target
 from jitney.testing import stages
 from jitney.testing.stages import check_all_stages
+
+WIDE = host_target().avx512  # else fewer rows with exponentials are taken two at a time
 
 
 def layer_norm(x):
@@ -82,9 +85,10 @@ def is_paired(fun, x) -> bool:
 
 def test_which_kernels_take_two_rows():
     for rows in (2, 3, 64, 65):
-        assert is_paired(PROGRAMS["log-sum-exp"], values((rows, 2000)))
+        assert is_paired(PROGRAMS["log-sum-exp"], values((rows, 2000 if WIDE else 500)))
     assert not is_paired(PROGRAMS["log-sum-exp"], values((64, 4000)))  # such rows wait little
-    assert not is_paired(jitney.nn.softmax, values((64, 200)))  # three rows are in work already
+    # three rows are in work already, if they are in a pipeline
+    assert is_paired(jitney.nn.softmax, values((64, 200))) != WIDE
     assert not is_paired(lambda x: x.sum(-1), values((64, 100)))  # one stage
 
 

@@ -6,7 +6,10 @@ import pytest
 import jitney
 import jitney.nn
 import jitney.numpy as jnp
+from jitney.backend.host import host_target
 from jitney.testing.stages import check_all_stages
+
+WIDE = host_target().avx512  # else rows with exponentials are done stage after stage
 
 
 def layer_norm(x, axis=-1):
@@ -85,7 +88,7 @@ def test_each_row_is_that_of_a_smaller_program():
     x[3, 7], x[10], x[11], x[40, :5], x[63] = np.nan, 2.0, -np.inf, np.inf, 0
     x[20, 0], x[20, 299], x[30, 4] = np.inf, np.nan, -np.inf
     for name, fun in PROGRAMS.items():
-        assert is_pipelined(lambda x, fun=fun: fun(x, axis=-1), x)
+        assert is_pipelined(lambda x, fun=fun: fun(x, axis=-1), x) or not WIDE
         whole = jitney.tree.leaves(jitney.jit(lambda x, fun=fun: fun(x, axis=-1))(x))
         parts = [
             jitney.tree.leaves(jitney.jit(lambda x, fun=fun: fun(x, axis=-1))(x[i : i + 1]))
@@ -143,7 +146,8 @@ def test_what_another_stage_stores_is_right():
 
 def test_which_kernels_are_pipelined():
     for rows in (2, 33, 500):
-        assert is_pipelined(jitney.nn.softmax, values((rows, 2000)))
+        assert is_pipelined(jitney.nn.softmax, values((rows, 2000))) == WIDE
+        assert is_pipelined(layer_norm, values((rows, 1000)))
         assert is_pipelined(lambda x: jitney.nn.softmax(x, 0), values((300, 256 + rows)))
     assert not is_pipelined(jitney.nn.softmax, values((500, 50)))  # lanes are rows
     assert not is_pipelined(lambda x: x.sum(-1), values((64, 1000)))  # one stage

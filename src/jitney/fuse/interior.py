@@ -18,8 +18,10 @@ them; only as much of it is stored as the middle does not store.
 
 from typing import NamedTuple
 
+from ..ir.types import nbytes_of
 from .kernel import Counted, Expr, Kernel
 from .pieces import LEAST_CUT
+from .tiles import LINE_BYTES
 
 LEAST_SHARE = 0.75  # of the iterations in the middle, below which one loop for all is better
 MAX_BORDERS = 64
@@ -66,6 +68,8 @@ def has_whole_ends(kernel: Kernel, lanes: int) -> bool:
     (which are too short to be cut): the middle is all but an element at each end."""
     if not kernel.sided or kernel.counted != Counted.LONG:
         return False
+    if kernel.stream and lanes * nbytes_of(kernel.buffers[kernel.stores[0].buffer][0]) < LINE_BYTES:
+        return False  # the middle begins with a line, and more than a vector may be left
     row = kernel.rows[-1]
     middle = [0, row.extent]
     for b in kernel.borders:

@@ -14,15 +14,19 @@ Keeps: every value, but for the order of sums, which depends on how many copies 
 import math
 from dataclasses import replace
 
+from ..ir.target import CpuTarget
 from .affine import Affine, coefficient_of, scale, variable
 from .kernel import Expr, Kernel, Loop, Reduction, Store, Stream
+from .pipeline_rows import is_heavy
 
 MOST_ELEMENTS = 2048  # of a row: longer ones wait little, and two of them should stay near
+MOST_OF_HEAVY = 512  # with AVX2, if much is computed of each (softmax of 1024 445 us, alone 413)
 
 
-def pair_rows(kernel: Kernel, used: list[Expr]) -> list[Expr]:
+def pair_rows(kernel: Kernel, used: list[Expr], target: CpuTarget) -> list[Expr]:
     """Changes the kernel if that pays; returns its live expressions, operands first."""
-    if not _is_worth(kernel):
+    most = MOST_ELEMENTS if target.avx512 or not is_heavy(used) else MOST_OF_HEAVY
+    if not _is_worth(kernel, most):
         return used
     row = kernel.rows[-1]
     found = _first_of_two(kernel, row)
@@ -48,7 +52,7 @@ def _first_of_two(kernel: Kernel, row: Loop) -> list[Expr]:
     return [index, limit, chosen]
 
 
-def _is_worth(kernel: Kernel) -> bool:
+def _is_worth(kernel: Kernel, most: int) -> bool:
     if kernel.lane != "stage" or kernel.small or len(kernel.stages) < 2 or not kernel.rows:
         return False
     row = kernel.rows[-1]
@@ -64,7 +68,7 @@ def _is_worth(kernel: Kernel) -> bool:
     leaves_rows = any(stage.saves or stage.stores for stage in kernel.stages)
     if kernel.pipelined and leaves_rows:  # whose rows wait little, and are many already
         return False
-    return plain and not in_place and max(lengths) <= MOST_ELEMENTS
+    return plain and not in_place and max(lengths) <= most
 
 
 class _Pairs:

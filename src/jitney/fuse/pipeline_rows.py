@@ -8,6 +8,7 @@ Keeps: every value, but for the order of sums.
 
 import math
 
+from ..ir.target import CpuTarget
 from ..ir.types import nbytes_of
 from .kernel import Expr, Kernel, Stream
 
@@ -21,9 +22,9 @@ NEAR_BYTES, FAR_BYTES, HEAVY = 32 << 10, 256 << 10, 10
 MEMORY_BYTES = 32 << 20
 
 
-def pipeline_rows(kernel: Kernel, used: list[Expr]) -> None:
+def pipeline_rows(kernel: Kernel, used: list[Expr], target: CpuTarget) -> None:
     """See the module's text."""
-    kernel.pipelined = _is_possible(kernel, used) and _is_worth(kernel, used)
+    kernel.pipelined = _is_possible(kernel, used) and _is_worth(kernel, used, target)
     if kernel.pipelined:
         kernel.copies = min(kernel.copies, COPIES)
 
@@ -71,14 +72,21 @@ def bytes_in_pipeline(kernel: Kernel, used: list[Expr]) -> int:
     return elements * kernel.stages[0].loops[0].extent
 
 
-def _is_worth(kernel: Kernel, used: list[Expr]) -> bool:
+def is_heavy(used: list[Expr]) -> bool:
+    """Whether there is an operation so costly that it leaves the time to wait for others."""
+    return any(x.cost - sum(a.cost for a in x.args) >= HEAVY for x in used)
+
+
+def _is_worth(kernel: Kernel, used: list[Expr], target: CpuTarget) -> bool:
     if kernel.stages[0].loops[0].extent < LEAST_ELEMENTS:
         return False
     if kernel.lane == "row":
         return kernel.rows[-1].extent >= LEAST_COLUMNS
     rows = math.prod(loop.extent for loop in kernel.rows)
     nbytes = bytes_in_pipeline(kernel, used)
-    is_heavy = any(x.cost - sum(a.cost for a in x.args) >= HEAVY for x in used)
+    heavy = is_heavy(used)
+    if heavy and not target.avx512:
+        return False  # sixteen registers: log-sum-exp of 1024 x 1024 takes 380 us, so 450
     if kernel.stream:
-        return is_heavy and nbytes <= NEAR_BYTES
-    return nbytes * rows < MEMORY_BYTES and nbytes <= (FAR_BYTES if is_heavy else NEAR_BYTES)
+        return heavy and nbytes <= NEAR_BYTES
+    return nbytes * rows < MEMORY_BYTES and nbytes <= (FAR_BYTES if heavy else NEAR_BYTES)

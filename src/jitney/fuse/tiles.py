@@ -138,22 +138,23 @@ def _size(kernel: Kernel) -> int:
 
 def streams_tiles(kernel: Kernel, target: CpuTarget) -> Stream:
     """Whether a transpose writes whole lines that go past the caches: a large result whose rows,
-    cut into vectors, begin where lines do."""
-    if kernel.tile is None or not target.avx512 or _size(kernel) < STREAM_BYTES:
+    cut into vectors, begin where lines do (on AVX2, in pairs of vectors: their number is even)."""
+    if kernel.tile is None or not target.avx2 or _size(kernel) < STREAM_BYTES:
         return Stream.NONE
     stores = sorted(kernel.stores, key=lambda store: store.position[0])
     unit, (start, terms) = len(stores), stores[0].position  # two: the parts of complex numbers
     places = [(store.buffer, store.position, store.mask) for store in stores]
     wanted = [(stores[0].buffer, (start + k, terms), None) for k in range(unit)]
     code, mode = kernel.buffers[stores[0].buffer]
-    lanes, row = kernel.tile.lanes, kernel.rows[-1].variable
+    lanes, row = LINE_BYTES // nbytes_of(code), kernel.rows[-1]
     whole = (
         mode == "out"
         and places == wanted
         and unit <= (1 if kernel.small else 2)
-        and nbytes_of(code) * lanes == LINE_BYTES
-        and dict(terms).get(row) == unit
+        and kernel.tile.lanes * (LINE_BYTES * 8 // target.vector_bits) == lanes
+        and (target.avx512 or row.extent % lanes == 0)
+        and dict(terms).get(row.variable) == unit
         and all(atom >= 0 for atom, _ in terms)
-        and all(number % lanes == 0 for number in [start, *[c for a, c in terms if a != row]])
+        and all(n % lanes == 0 for n in [start, *[c for a, c in terms if a != row.variable]])
     )
     return Stream.LINES if whole else Stream.NONE

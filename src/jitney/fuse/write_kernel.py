@@ -116,8 +116,8 @@ def _step_of(partition: Any, builder: KernelBuilder, stores, label: str) -> Kern
     reach_memory(kernel, used, partition.target)
     used = multiply_shares(kernel, bound_exponentials(kernel, used))
     watch_less(kernel, used)
-    pipeline_rows(kernel, used)
-    used = pair_rows(kernel, used)
+    pipeline_rows(kernel, used, partition.target)
+    used = pair_rows(kernel, used, partition.target)
     buffers = [partition.buffers[i] for i in builder.buffer_ids]
     return KernelStep(number_slots(kernel, used), used, buffers, _written_by(kernel, buffers), cost)
 
