@@ -118,7 +118,7 @@ def test_donated_and_repeated():
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-7)
 
 
-@pytest.mark.skipif(not host_target().avx512, reason="squares of masked vectors")
+@pytest.mark.skipif(not host_target().avx2, reason="squares of masked vectors")
 def test_where():
     """Which kernels: not of few or long rows, nor where vectors along rows do as well."""
     of = lambda fun, *shape: " turned" in text(fun, numbers(shape))
@@ -131,7 +131,7 @@ def test_where():
     assert not of(lambda x: x.sum(0), 16, 4000)
 
 
-@pytest.mark.skipif(not host_target().avx512, reason="squares of masked vectors")
+@pytest.mark.skipif(not host_target().avx2, reason="squares of masked vectors")
 def test_one_kernel_for_lengths():
     """A length between two that were met compiles nothing."""
     fun = jax.jit(lambda x: x.argmax(1))

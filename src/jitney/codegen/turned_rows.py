@@ -7,6 +7,8 @@ stages store goes to such an array, too, and from there to memory when the rows 
 Nothing is touched beyond a row's end or behind the last row.
 """
 
+from functools import partial
+
 from ..fuse.kernel import Expr, Store
 from ..fuse.turn_rows import stage_variable, turned_rows
 from . import memory
@@ -91,9 +93,8 @@ class TurnedRows:
         def rows(first, _):
             pointers = self._pointers(position, buffer, type_, first)
 
-            def square(column, _):
-                left = e.instruction(f"sub i64 {extent}, {column}")
-                mask = memory.first_bits(e, left, lanes)
+            def square(is_whole, column, _):
+                mask = None if is_whole else self._first_of(column, extent)
                 at = e.instruction(f"mul i64 {column}, {lanes * copies}")
                 at = e.instruction(f"add i64 {at}, {first}")
                 scratch = memory.pointer_at(e, f"%turned{number}", type_, at)
@@ -101,10 +102,22 @@ class TurnedRows:
                 move(shape, there, scratch, mask)
                 return []
 
-            k.loop("0", extent, lanes, [], square, "square")
+            whole = "0"
+            if not e.target.avx512:  # masks cost more than a second text
+                whole = e.instruction(f"and i64 {extent}, {-lanes}")
+                k.loop("0", whole, lanes, [], partial(square, True), "square")
+            k.loop(whole, extent, lanes, [], partial(square, False), "square")
             return []
 
         k.loop("0", str(lanes * copies), lanes, [], rows, "turned")
+
+    def _first_of(self, column: str, extent: str) -> str:
+        """The mask of a row's elements from `column` on."""
+        e = self.e
+        left = e.instruction(f"sub i64 {extent}, {column}")
+        if e.target.avx512:
+            return memory.first_bits(e, left, self.lanes)
+        return memory.first_lanes(e, left, self.lanes).names[0]
 
     def _pointers(self, position, buffer, type_, first) -> list[str]:
         """Where the rows from `first` on begin; behind the last row, that one again."""
@@ -152,6 +165,10 @@ class TurnedRows:
         )
         # the row that stands for those behind the last one is written first, and then by itself
         for name, p in reversed(list(zip(transpose_registers(e, turns, shape), pointers))):
+            if mask is None:
+                align = memory._align(shape.type_)
+                e.emit_raw(f"  store {vector} {name}, ptr {p}, align {align}")
+                continue
             e.emit_raw(
                 f"  call void @llvm.masked.store.{suffix}.p0({vector} {name}, ptr {p}, "
                 f"i32 {memory._align(shape.type_)}, {bits} {mask})"

@@ -16,7 +16,9 @@ from .pull_rules import is_elementwise
 
 MOST_READ = 5  # arrays that a kernel reads for a value which another one computes as well
 SMALL, MOST_OF_SMALL = 1024, 40  # elements up to which a kernel more costs its call above all
-_VIEWS = frozenset("slice transpose reverse reshape broadcast".split())
+_VIEWS = frozenset(
+    "slice pad concat transpose reverse reshape broadcast dynamic_slice framed gather".split()
+)
 _NUMBERS = frozenset("lit iota empty const".split())
 _WITH_ITS_USERS = frozenset(("reduce", "argreduce"))  # stages of the kernel that reads them, mostly
 

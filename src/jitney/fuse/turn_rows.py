@@ -31,7 +31,9 @@ class Turned(NamedTuple):
 
 def turned_rows(kernel: Kernel, used: list[Expr], target: CpuTarget) -> Turned | None:
     """See the module's text; lanes would run along the last row loop."""
-    if not target.avx512 or not kernel.rows or not _has_short_rows(kernel):
+    if not kernel.rows or not _has_short_rows(kernel):
+        return None
+    if not all(target.moves_vectors(nbytes_of(code)) for code, _ in kernel.buffers):
         return None
     row = kernel.rows[-1].variable
     along = {stage.loops[0].variable for stage in kernel.stages}
