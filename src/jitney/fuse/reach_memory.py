@@ -54,8 +54,12 @@ def reach_memory(kernel: Kernel, used: list[Expr], target: CpuTarget) -> None:
     lanes = lanes_of(kernel, used, target)
     kernel.counted = _counted_rows(kernel, lanes)
     kernel.whole_ends = has_whole_ends(kernel, lanes)
-    if kernel.counted == Counted.ONE and target.avx512:  # others have no masks for parts of these
-        kernel.narrow = next((n for n in (4, 8) if kernel.rows[-1].extent <= n < lanes), 0)
+    if kernel.counted == Counted.ONE:
+        length = kernel.rows[-1].extent
+        if target.avx512:
+            kernel.narrow = next((n for n in (4, 8) if length <= n < lanes), 0)
+        elif length in (4, 8) and length <= lanes:  # whole vectors: a masked store takes 20 cycles
+            kernel.counted, kernel.narrow = Counted.WHOLE, length if length < lanes else 0
 
 
 def _streams(kernel: Kernel, used: list[Expr]) -> Stream:
