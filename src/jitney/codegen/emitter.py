@@ -9,7 +9,6 @@ from . import short_floats
 from .constants_text import FLOAT_BITS, INTEGER_OF_FLOAT, bits_of_type
 from .instructions import Instructions, Value
 
-
 IN_REGISTERS = 4  # constants of multiply-adds that are left to LLVM
 MOST_PLACES = 8  # of one constant in memory
 

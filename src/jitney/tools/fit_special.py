@@ -62,13 +62,13 @@ def fits():
         "log_tail_f64", _log_tail, lambda z: z * z / 2, "1e-12", mp.mpf("0.2002") ** 2,
         tuple(range(8)), "double",
     )
-    for suffix, top, terms, kind in (
-        ("f32", "10.6", 10, "float"), ("f64", "28.1", 24, "double"),
+    for suffix, top, terms, kind, head in (
+        ("f32", "10.6", 10, "float", 1.25), ("f64", "28.1", 24, "double", True),
     ):
         high = (mp.mpf(top) - 2) / (mp.mpf(top) + 2)
         yield (
             f"erfc_{suffix}", _erfc_scaled, _relative(_erfc_scaled), low, high,
-            tuple(range(terms)), kind, (), True,
+            tuple(range(terms)), kind, (), head,
         )
     ratio = _erf_inverse_ratio
     amid = 1.375  # a head that leaves a rest below 3/4, whose roundings count less

@@ -8,9 +8,18 @@ everywhere.
 """
 
 from .coefficients import POLYNOMIALS, TABLES
-from .exponential import below_one, exp_normal, exp_of_sum_times
+from .exponential import (
+    below_one,
+    exp_fraction,
+    exp_normal,
+    exp_of_sum_times,
+)
 from .forms import (
+    EXPONENT_BIAS,
+    FAR,
     INF,
+    LN2_NEAREST,
+    LOG2_E,
     SUFFIX,
     graded_cell,
     has_avx512_form,
@@ -18,6 +27,8 @@ from .forms import (
     in_a_register,
     piecewise,
     polynomial,
+    round_with_magic,
+    scaled_down,
     table_lookup,
     two_product,
     two_sum,
@@ -81,21 +92,43 @@ def erfc(e, x):
     if x.type == "float" and has_avx512_form(e, x):
         return _erfc_by_table(e, x)
     a = e.fast_min(e.like(x, {"float": 11.0, "double": 28.0}[x.type]), e.fabs(x))
-    small, tail = _erfc_parts(e, x, a)
+    small, tail = (_erfc_parts_of_float if x.type == "float" else _erfc_parts)(e, x, a)
     large = e.select(e.fcmp("olt", x, e.like(x, 0.0)), e.fsub(e.like(x, 2.0), tail), tail)
-    return e.select(e.fcmp("ult", a, e.like(x, 0.5)), small, large)
+    edge = {"float": 0.65, "double": 0.5}[x.type]
+    return e.select(e.fcmp("ult", a, e.like(x, edge)), small, large)
+
+
+def _erfc_parts_of_float(e, x, a):
+    """(erfc near zero, erfc(a) beyond): with t = (a - 2)/(a + 2), a polynomial in t over
+    1 + 2a, times exp(-a^2), whose square is in two parts. What the quotient has lost, over the
+    polynomial, which is 1.2 and a little, is put right with the exponential."""
+    one, two = e.like(x, 1.0), e.like(x, 2.0)
+    t = e.fdiv(e.fsub(a, two), e.fadd(a, two))
+    head, *rest = POLYNOMIALS["erfc_f32"]
+    p = e.fadd(horner(e, t, rest), e.like(x, head))
+    double = e.fadd(a, a)
+    below = e.fadd(double, one)
+    ratio = e.fdiv(p, below)
+    lost = e.fma(e.fneg(ratio), below, p)  # (double - (below - one)) is what `below` has lost
+    lost = e.fma(e.fneg(ratio), e.fsub(double, e.fsub(below, one)), lost)
+    square, low = two_product(e, a, a)
+    n, bits = round_with_magic(e, e.fneg(square), LOG2_E, EXPONENT_BIAS["float"] + FAR["float"])
+    ln2, ln2_low = (e.like(x, part) for part in LN2_NEAREST["float"])
+    # all that is small first: then it costs one rounding
+    low = e.muladd(lost, e.like(x, -1 / 1.2), e.muladd(n, ln2_low, low))
+    r = e.fsub(e.fma(n, e.fneg(ln2), e.fneg(square)), low)
+    tail = scaled_down(e, exp_fraction(e, r), bits, ratio)
+    return e.fsub(one, _erf_small(e, x)), tail
 
 
 def _erfc_parts(e, x, a):
-    """(erfc near zero, erfc(a) beyond 1/2), all roundings but the last being compensated: with
-    t = (a - 2)/(a + 2), a polynomial in t over 1 + 2a, times exp(-a^2)."""
-    suffix = SUFFIX[x.type]
+    """As `_erfc_parts_of_float`, all roundings but the last being compensated."""
     one, two = e.like(x, 1.0), e.like(x, 2.0)
     high, low = two_sum(e, one, e.fneg(x))
-    tail = e.fmul(x, polynomial(e, e.fmul(x, x), f"erf_small_{suffix}"))
+    tail = e.fmul(x, polynomial(e, e.fmul(x, x), "erf_small_f64"))
     small = e.fadd(high, e.fsub(low, tail))
     t = e.fdiv(e.fsub(a, two), e.fadd(a, two))
-    p, p_low = fitted(e, t, f"erfc_{suffix}")
+    p, p_low = fitted(e, t, "erfc_f64")
     below, below_low = two_sum(e, e.fadd(a, a), one)
     reciprocal = e.fdiv(one, below)
     ratio = e.fmul(p, reciprocal)

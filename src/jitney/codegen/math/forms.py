@@ -221,10 +221,13 @@ def scaled_in_two(e, fraction, bits, sign):
     return e.fmul(e.muladd(fraction, near, near), far)
 
 
-def scaled_down(e, fraction, bits):
-    """As `scaled_in_two` for n <= 0; the low places of `bits` hold n + bias + FAR."""
+def scaled_down(e, fraction, bits, factor=None):
+    """As `scaled_in_two` for n <= 0, times a factor of moderate size; the low places of `bits` hold
+    n + bias + FAR."""
     moved = e.shl(bits, integer_like(e, bits, MANTISSA_BITS[fraction.type]))
     near = e.bitcast(fraction.type, moved)
+    if factor is not None:
+        near = e.fmul(near, factor)
     far = e.like(fraction, 2.0 ** -FAR[fraction.type])
     return e.fmul(e.muladd(fraction, near, near), far)
 
