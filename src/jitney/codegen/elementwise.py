@@ -104,6 +104,15 @@ def _float(e, op, code, args):
     return vector_math.evaluate(e, _MATH_NAME.get(op, op), *args)
 
 
+def extreme_of_number(e, op, a, number, is_zero):
+    """The larger ("max") or smaller of a and a number that is neither NaN nor -0: NaN if a is, and
+    -0 below +0. One instruction, which answers `a` if that is NaN; for zero a comparison."""
+    if not is_zero:
+        return (e.fast_max if op == "max" else e.fast_min)(number, a)
+    a, number = e.match(a, number)
+    return e.select(e.fcmp("ugt" if op == "max" else "ule", a, number), a, number)
+
+
 def _of_numbers(e, op, a, b):
     """The greater (less) of two; NaN only if both are."""
     best = (e.fast_max if op == "fmax" else e.fast_min)(b, a)  # a, if either is NaN
@@ -268,7 +277,8 @@ def _float_to_integer(e, value, source, target):
     bits, signed = bits_of(target), kind_of(target) == "i"
     low = -(2.0 ** (bits - 1)) if signed else 0.0
     high = 2.0 ** (bits - 1) if signed else 2.0**bits
-    op = e.fptosi if signed else e.fptoui
+    # vectors of unsigned words are made of two signed ones before AVX-512
+    op = e.fptosi if signed or bits < 32 else e.fptoui
     too_high = e.fcmp("oge", value, _const(e, source, high, value))
     in_range = e.binary(
         "and", e.fcmp("oge", value, _const(e, source, low, value)),

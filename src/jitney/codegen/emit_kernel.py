@@ -9,15 +9,17 @@ vectors run along the last loop of each stage. An expression is emitted in the o
 binds all its variables, so whatever does not change in a loop is computed before it.
 """
 
+import math
 from functools import partial
 
 from ..fuse.kernel import Stream
 from ..fuse.pieces import count_parameters
 from ..fuse.schedule import lanes_of
+from ..graph.graph import literal_value
 from ..ir.target import CpuTarget
 from . import counted_rows, interior, memory, reduce, register_loop, row_pipeline, sweep, transpose
 from .accesses import Accesses, operand
-from .elementwise import constant_of_bits, evaluate, llvm_type
+from .elementwise import constant_of_bits, evaluate, extreme_of_number, llvm_type
 from .emitter import Emitter
 from .homes import atoms, find_homes
 from .instructions import Value
@@ -32,6 +34,15 @@ _COSTLY = 10  # own cost of an operation of which one vector's values may not fi
 def emit_kernel(slotted, used, target: CpuTarget, name="k") -> str:
     """The module's text."""
     return KernelEmitter(slotted, used, target).module(name)
+
+
+def _literal(x) -> float | None:
+    """A float that is a literal, but NaN and -0; 1 for those that are parameters: zeros and NaN
+    stay in the code (`pull_views.is_structural`)."""
+    if x.op != "const":
+        return 1.0 if x.op == "param" else None
+    number = float(literal_value(x.attrs[0], x.dtype))
+    return None if number != number or (number == 0 and math.copysign(1, number) < 0) else number
 
 
 class KernelEmitter(Accesses, VectorLoops):
@@ -384,6 +395,11 @@ class KernelEmitter(Accesses, VectorLoops):
         args = [self.values[a.id] for a in x.args]
         if self.outliner.handles(x):
             return self.outliner.call(e, x, args)
+        if op in ("max", "min") and x.dtype in ("f32", "f64"):
+            numbers = [_literal(a) for a in x.args]
+            limit = next((i for i, number in enumerate(numbers) if number is not None), None)
+            if limit is not None:
+                return extreme_of_number(e, op, args[1 - limit], args[limit], numbers[limit] == 0)
         return evaluate(e, op, x.dtype, [a.dtype for a in x.args], args)
 
     def _parameter(self, x):
