@@ -1,4 +1,4 @@
-"""Maxima and minima with a literal: NaN, zeros of both signs and infinities, in vectors and tails."""
+"""Maxima and minima with a literal: NaN, zeros of both signs, infinities; vectors and tails."""
 
 import numpy as np
 import pytest

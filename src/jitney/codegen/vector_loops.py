@@ -17,7 +17,7 @@ COPIES_BY_COST = ((14, 4), (150, 2))
 # A Zen 3 looks some 130 operations on vectors ahead: of a chain of 60 that is not enough work for
 # its units unless four vectors go side by side (float32, one thread, cycles a vector: erf 17.7 to
 # 14.2, log1p 16.4 to 14.3, softplus 35 to 26; to compile, a fifth longer).
-COPIES_OF_AVX2 = ((60, 4), (150, 2))
+COPIES_OF_AVX2 = ((100, 4), (150, 2))
 
 
 class VectorLoops:

@@ -151,13 +151,15 @@ class Partition:
 
     def mark(self) -> tuple:
         """What `go_back` needs to forget what is asked for from now on."""
-        return len(self.buffers), len(self.pending), dict(self.views)
+        return len(self.buffers), len(self.pending), len(self.views)
 
     def go_back(self, mark: tuple) -> None:
         """Forgets the buffers that have been asked for since."""
-        buffers, pending, self.views = mark
+        buffers, pending, views = mark
         del self.buffers[buffers:]
         del self.pending[pending:]
+        while len(self.views) > views:  # the latest are the last
+            self.views.popitem()
 
     # ------------------------------------------------------------------ the work
     def run(self) -> None:
