@@ -18,11 +18,11 @@ from .forms import (
     in_a_register,
     integer_like,
     polynomial,
+    power_in_two,
     power_of_two,
     round_with_magic,
     scale_by_power,
     scaled_down,
-    scaled_in_two,
     table_lookup,
     with_sign_of,
 )
@@ -91,7 +91,8 @@ def _exp_by_halves(e, x, falls=False):
         _, bits, r = reduce_exponent(e, x, bias + FAR[x.type])
         return scaled_down(e, exp_fraction(e, r), bits)
     _, bits, r = reduce_exponent(e, x, 2 * bias)
-    return scaled_in_two(e, exp_fraction(e, r), bits, x)
+    near, far = power_in_two(e, bits, x)
+    return e.fmul(e.muladd(exp_fraction(e, r), near, near), far)
 
 
 def exp_normal(e, x):
@@ -107,10 +108,11 @@ def exp2(e, x):
     x = e.clamp_fast(low, x, high)
     n, bits = round_with_magic(e, x, 1.0, 2 * EXPONENT_BIAS[x.type])
     r = e.fsub(x, n)
-    q = polynomial(e, r, f"exp2_{SUFFIX[x.type]}")
+    p = e.fma(polynomial(e, r, f"exp2_{SUFFIX[x.type]}"), r, e.like(x, 1.0))
     if has_avx512_form(e, x):
-        return scale_by_power(e, e.fma(q, r, e.like(x, 1.0)), n)
-    return scaled_in_two(e, e.fmul(q, r), bits, x)
+        return scale_by_power(e, p, n)
+    near, far = power_in_two(e, bits, x)
+    return e.fmul(e.fmul(p, near), far)
 
 
 def expm1(e, x):

@@ -200,30 +200,28 @@ def scale_by_power(e, a, n):
     return e.fmul(e.fmul(a, first), second)
 
 
-FAR = {"float": 64, "double": 512}  # half the exponents: what `scaled_in_two` takes or gives
+FAR = {"float": 64, "double": 512}  # half the exponents: what `power_in_two` takes or gives
 
 
-def scaled_in_two(e, fraction, bits, sign):
-    """(1 + fraction) 2^n with right overflow and denormal results, for |fraction| < 1/2; the low
+def power_in_two(e, bits, sign):
+    """Two factors of 2^n, by which a number near 1 has the right overflow and denormals: the low
     places of `bits` hold n + 2 bias, and `sign` is below 0 where n is. n is at most the range of
     exponents and half of it beyond.
 
     2^n is 2^(n - f) 2^f with f = +-FAR, so that the first factor is a normal number, and only the
     last product is rounded to what the format can hold.
     """
-    exponent = FAR[fraction.type]
     far = e.select(
         e.icmp("slt", e.bits(sign), integer_like(e, bits, 0)),
-        e.like(fraction, 2.0**-exponent), e.like(fraction, 2.0**exponent),
+        e.like(sign, 2.0 ** -FAR[sign.type]), e.like(sign, 2.0 ** FAR[sign.type]),
     )  # fmt: skip
-    moved = e.shl(bits, integer_like(e, bits, MANTISSA_BITS[fraction.type]))
-    near = e.bitcast(fraction.type, e.sub(moved, e.bits(far)))
-    return e.fmul(e.muladd(fraction, near, near), far)
+    moved = e.shl(bits, integer_like(e, bits, MANTISSA_BITS[sign.type]))
+    return e.bitcast(sign.type, e.sub(moved, e.bits(far))), far
 
 
 def scaled_down(e, fraction, bits, factor=None):
-    """As `scaled_in_two` for n <= 0, times a factor of moderate size; the low places of `bits` hold
-    n + bias + FAR."""
+    """(1 + fraction) 2^n for n <= 0 and |fraction| < 1/2, times a factor of moderate size; the low
+    places of `bits` hold n + bias + FAR. See `power_in_two`."""
     moved = e.shl(bits, integer_like(e, bits, MANTISSA_BITS[fraction.type]))
     near = e.bitcast(fraction.type, moved)
     if factor is not None:
