@@ -4,7 +4,7 @@ In: a graph and the numbers of the nodes that are stored anyhow. Out: the number
 cotangents of a network with residual connections are such sums: that of a layer is that of the next
 one and a product. A kernel a layer computes something of it, and would read the products of all
 layers behind: with the number of layers, time grew as its square, and so did what was written to be
-compiled (the gradient of 760 layers took 5 s).
+compiled (the gradient of 760 layers took 8.4 s, and takes 2.0).
 
 Of arrays a, b, c, d, e two kernels read ten; stored in between there are five to read, one to write
 and two to read.

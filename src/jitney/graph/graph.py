@@ -61,18 +61,22 @@ class Graph:
         self.effects: list[Node] = list(effects)
         self.together: dict[int, frozenset] = {}  # reductions of the same rows, by node
         self._users: dict[int, list[Node]] | None = None
+        self._order: list[Node] = []  # known with the users
 
     def users_of(self, node: Node) -> list[Node]:
         """The nodes that read a node; the node itself as well if the graph returns it."""
         if self._users is None:
+            self._order = self.nodes()
             self._users = {n.id: [n] for n in (*self.outputs, *self.effects)}
-            for user in self.nodes():
+            for user in self._order:
                 for a in user.args:
                     self._users.setdefault(a.id, []).append(user)
         return self._users.get(node.id, [])
 
     def nodes(self) -> list[Node]:
         """Every node an output or effect needs, operands first."""
+        if self._users is not None:
+            return list(self._order)
         seen, order, stack = set(), [], [*self.outputs, *self.effects]
         while stack:
             node = stack.pop()
