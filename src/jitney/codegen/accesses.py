@@ -235,7 +235,7 @@ class Accesses:
             row_squares.store(self, code, pointer, places[0], values)
             return
         mask = self._with_tail(None)
-        stream = self.kernel.stream and mask is None
+        stream = self.kernel.stream and mask is None and not self.at_row_end
         strided.store(self.e, code, pointer, places[0], values, self.lanes, mask, stream)
 
     def _store(self, store) -> None:
@@ -247,7 +247,7 @@ class Accesses:
         mask = self.values[store.mask.id] if store.mask is not None else None
         if place.step is not None or place.vectors:
             mask = self._with_tail(mask)
-        stream = self.kernel.stream and mask is None
+        stream = self.kernel.stream and mask is None and not self.at_row_end
         value = self.values[store.expr.id]
         if self._is_strided(code, place):
             strided.store(self.e, code, pointer, place, {place.skip: value}, self.lanes, mask)

@@ -107,6 +107,8 @@ def _tail_of(k):
     if kind == Counted.BOTH:
         rest = e.instruction(f"and i64 {length}, {k.lanes - 1}")
     before = e.instruction(f"sub i64 {length}, {rest}") if kind == Counted.BOTH else "0"
+    if k.kernel.overlaps:
+        return before, rest, None
     return before, rest, memory.first_lanes(e, rest, k.lanes)
 
 
@@ -122,7 +124,9 @@ def _vectors(k, ends: tuple[str, str], tail) -> None:
     else:
         stop = high if tail is None else tail[0]
         k.loop("0", stop, str(k.lanes), [], lambda at, _: whole(at), "full")
-    if kind == Counted.BOTH:
+    if kind == Counted.BOTH and k.kernel.overlaps:
+        whole(k.e.instruction(f"sub i64 {high}, {k.lanes}"))
+    elif kind == Counted.BOTH:
         k.loop(tail[0], high, str(k.lanes), [], lambda at, _: last(at), "last")
     k.vector_variable, k.mask = None, None
 

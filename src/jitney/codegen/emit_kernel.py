@@ -76,6 +76,7 @@ class KernelEmitter(Accesses, VectorLoops):
         self._starts: list[Value] = []  # what these begin with
         self._first_readers: dict = {}  # buffer -> the first stage that reads it
         self.begun_rows: dict = {}  # where rows that are swept begin (sweep.py)
+        self.at_row_end = False  # where nothing is stored past the caches
         self.middle_ends: dict = {}  # of the parts of rows, where known before these (interior.py)
         self.asked_at_ends: list[dict] = []  # the conditions' values in vectors of both ends
         self.down_swept: int | None = None  # the loop that goes down them

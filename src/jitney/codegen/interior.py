@@ -74,7 +74,8 @@ def ask_at_ends(k, variable: int, low: str, high: str) -> list[dict]:
 
 
 def _end(k, variable: int, end: int, part: tuple[str, str], at: str) -> None:
-    """The vector at one end of a row, of which [start, stop) is stored."""
+    """The vector at one end of a row, of which [start, stop) is stored; or all of it, if what the
+    middle stores as well may be stored twice."""
     e, (start, stop) = k.e, part
     plan = Middle(k, _known_at(k, variable, end), k.asked_at_ends[end])
 
@@ -85,7 +86,7 @@ def _end(k, variable: int, end: int, part: tuple[str, str], at: str) -> None:
 
     def body(_index, _):
         k.bind_vector(variable, at, None)
-        plan.emit(stored)
+        plan.emit(None if k.kernel.overlaps else stored)
         k.mask = None
         return []
 

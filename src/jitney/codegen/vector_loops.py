@@ -83,6 +83,17 @@ class VectorLoops:
         """The whole row's expressions over [low, high), one masked vector at a time; `emit` writes
         them if something is known of them."""
         emit = emit or self._row
+        if self.kernel.stream and not self.e.target.avx512:  # lines, which are several vectors
+            limit = self.e.instruction(f"sub i64 {high}, {self.lanes - 1}")
+
+            def whole(index, _):
+                self.bind_vector(variable, index, None)
+                return emit() or []
+
+            self.e.copies, self.at_row_end = 1, True  # the row may begin within a vector
+            self.loop(low, limit, self.lanes, [], whole, "whole")
+            self.at_row_end = False
+            low = self._advance(low, high, self.lanes)
         self._tail(variable, low, high, [], lambda carried: emit() or [], True)
 
     def _advance(self, low, high, span):

@@ -180,6 +180,7 @@ class Kernel:
     borders: list = field(default_factory=list)  # see interior.py
     sided: bool = False  # the same
     whole_ends: bool = False  # the same
+    overlaps: bool = False  # a row's last vector may begin in the one before (see reach_memory.py)
     sweep: int = 0
     near: dict = field(default_factory=dict)  # see near_loads.py
     woven: dict = field(default_factory=dict)  # the same, for those a short step apart

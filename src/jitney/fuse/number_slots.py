@@ -111,7 +111,7 @@ class _Writer:
             text += f" jumps {kernel.jumps}"
         text += " pairs" * (kernel.pairs is not None) + " turned" * kernel.turned
         text += " pipelined" * kernel.pipelined + " sided" * kernel.sided
-        text += " ends whole" * kernel.whole_ends
+        text += " ends whole" * kernel.whole_ends + " overlaps" * kernel.overlaps
         return text + (f" sweep {kernel.sweep}" if kernel.sweep else "")
 
     def loop(self, loop: Loop) -> str:

@@ -54,12 +54,32 @@ def reach_memory(kernel: Kernel, used: list[Expr], target: CpuTarget) -> None:
     lanes = lanes_of(kernel, used, target)
     kernel.counted = _counted_rows(kernel, lanes)
     kernel.whole_ends = has_whole_ends(kernel, lanes)
+    ends_in_parts = kernel.whole_ends or kernel.counted == Counted.BOTH
+    kernel.overlaps = ends_in_parts and not target.avx512 and _may_overlap(kernel, used)
     if kernel.counted == Counted.ONE:
         length = kernel.rows[-1].extent
         if target.avx512:
             kernel.narrow = next((n for n in (4, 8) if length <= n < lanes), 0)
         elif length in (4, 8) and length <= lanes:  # whole vectors: a masked store takes 20 cycles
             kernel.counted, kernel.narrow = Counted.WHOLE, length if length < lanes else 0
+
+
+def _may_overlap(kernel: Kernel, used: list[Expr]) -> bool:
+    """Whether a row's elements may be computed and stored twice: not where the result may be put in
+    the place of an array that is read nowhere but where it is written (plan_buffers.py,
+    in_place.py). A masked store takes a Zen 3 some 20 cycles, and more beside others: seven points
+    of 64 x 128 x 256 take 380 us so, and 460 with masks."""
+    if any(mode == "inout" for _, mode in kernel.buffers):
+        return False
+    if any(store.mask is not None for store in kernel.stores):
+        return False
+    written = {store.position for store in kernel.stores}
+    elsewhere: dict[int, bool] = {}
+    for x in used:
+        if x.op == "load":
+            number, position = x.attrs
+            elsewhere[number] = elsewhere.get(number, False) or position not in written
+    return all(elsewhere.values())
 
 
 def _streams(kernel: Kernel, used: list[Expr]) -> Stream:
