@@ -344,6 +344,7 @@ def test_kernels_need_no_symbols():
 @pytest.mark.parametrize("n", [500, 1000, 1024, 1536, 2048])
 def test_no_thread_has_much_more_to_do(n, threads):
     """Columns of a product in pieces: what the busiest of the threads has, of what is fair."""
+    most = 1.1 if threads == 2 else 1.2  # a piece has two tiles at least
     a, b = np.zeros((1, 900, 700), np.float32), np.zeros((1, 700, n), np.float32)
     shape = shape_of(a, b, np.zeros((1, 900, n), np.float32))
     for name, target in TARGETS.items():
@@ -354,4 +355,4 @@ def test_no_thread_has_much_more_to_do(n, threads):
         if sizes["row_pieces"] > 1 or pieces == 1:
             continue
         busiest = max(sum(columns[first::threads]) for first in range(threads))
-        assert busiest <= 1.2 * n / threads, (name, columns)
+        assert busiest <= most * n / threads, (name, columns)

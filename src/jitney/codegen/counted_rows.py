@@ -3,7 +3,8 @@
 In: a kernel emitter whose kernel has `counted` (`fuse/reach_memory.py`): lane 'row', no stages.
 Out: the loops of [lo, hi). The last but one row loop is a loop of its own, in which the places
 where the arrays' rows begin are counted on by additions. Of rows that are short and never cut, the
-mask of the last vector is made once for all rows; others are done as without this.
+mask of the last vector is made once for all rows, or that vector is a whole one that begins in the
+one before (`overlaps`); others are done as without this.
 
 A loop over pieces spends some 40 instructions and two comparisons of vectors on each row, one of a
 stencil over a hundred. Heads of 32 numbers merged, 16 x 8 x 128 of them, take 63 us so and 38 like

@@ -4,7 +4,8 @@ In: a kernel with `borders` (see [Note: borders] in fuse/interior.py) or `near` 
 streams rows which begin within lines, and one row, [low, high). Out: the loops: a masked one for
 the left border, unmasked ones for the middle (as many copies as the lighter body allows, then one),
 the masked one again for the right border, which is written once, as the body of a loop of two
-turns; with `sided` each has a text of its own, in which the other's conditions are known. A border
+turns; with `sided` each has a text of its own, in which the other's conditions are known (with
+`overlaps` its vector is stored whole, also what the middle stores). A border
 may be empty, and so may the middle, which begins where a vector of the result begins in memory.
 Rows in which a condition on another axis has the other value are one masked loop, so that in those
 borders these conditions are known.
@@ -171,7 +172,7 @@ def _row_fits(k) -> str | None:
 def _step_of_middle(k, store: Store) -> int:
     """Elements that begin and end together: of a vector, or of a line where results go past the
     caches. What such stores leave of a line is read from memory and written again when others
-    fill it (256^3 seven points on a Zen 3, whose vectors are half lines: 17 ms instead of 5)."""
+    fill it (seven points of 256^3 on a Zen 3, whose vectors are half lines: 17 ms, so 7.5)."""
     nbytes = memory.nbytes(memory.memory_type(k.kernel.buffers[store.buffer][0]))
     return max(k.lanes, LINE_BYTES // nbytes) if k.kernel.stream else k.lanes
 

@@ -13,7 +13,7 @@ rows in which a condition on the outer loops has the other value are all border.
 row most conditions are known, too: those of the other end. So where little is computed each end has
 a text of its own (periodic 100 x 100 .92 of the time, seven of 8 x 128 x 128 .80). With
 `whole_ends` that is for one whole vector, what it asks is the same for all rows and asked before
-them; only as much of it is stored as the middle does not store.
+them; only as much of it is stored as the middle does not store, but for rows that may `overlap`.
 """
 
 from typing import NamedTuple

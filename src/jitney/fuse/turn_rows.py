@@ -4,7 +4,8 @@ In: a kernel whose stages go along rows of a few dozen elements, and its live ex
 those loads and stores are, or None where lanes of rows are of no use. A vector along a row of 16 is
 folded by four rounds of shuffles, and one along a row of 50 is a quarter empty at its end; turned,
 a row takes part in every instruction of sixteen rows, for four shuffles a vector read or written
-(codegen/turned_rows.py). Longer rows fill the vectors along them well enough.
+(codegen/turned_rows.py); with AVX2 in those of eight, for three. Longer rows fill the vectors along
+them well enough.
 """
 
 import math

@@ -166,7 +166,7 @@ def tanh(e, x):
     if x.type == "float":
         return e.copysign(graded(e, a, "tanh_table_f32", 3, 9.1249), x)
     z = e.fmul(x, x)
-    small = e.fma(e.fmul(x, z), polynomial(e, z, f"tanh_{SUFFIX[x.type]}"), x)
+    small = e.fma(e.fmul(x, z), polynomial(e, z, "tanh_f64"), x)
     clamped = e.fast_min(e.like(x, 19.5), a)
     one = e.like(x, 1.0)
     power = exp_normal(e, e.fadd(clamped, clamped))
@@ -176,7 +176,7 @@ def tanh(e, x):
 
 
 def below_one(e, y):
-    """(1 - e^y, e^y - 1 + 2) in float32 for -30 < y <= 0, the first good to an ulp of itself also
+    """(1 - e^y, 1 + e^y) in float32 for -30 < y <= 0, the first good to an ulp of itself also
     near 0: 2^n (1 + p) keeps p apart. What log 2 has beyond its float counts for nothing here,
     since n of it is multiplied by 2^n."""
     n, bits = round_with_magic(e, y, LOG2_E, EXPONENT_BIAS[y.type])
