@@ -26,6 +26,9 @@ SIZES = {"64 KiB": 2**16, "1 MiB": 2**20, "8 MiB": 2**23, "32 MiB": 2**25, "128 
 STREAMED = 2**24  # from here on copies that bypass the caches are tried, too
 MOVED = 2**28  # bytes a measurement moves
 TRIALS = 3  # of arithmetic, which others can only slow down: the best counts
+# Repetitions in a trial: 10 ms, as long as a trial of a program, so that what disturbs a machine
+# for shorter than that (others' work comes and goes within milliseconds) is in both or in neither.
+MANY, DIVISIONS = 5_000_000, 800_000
 
 
 @cache
@@ -86,8 +89,8 @@ class Ceilings:
 def measure() -> Ceilings:
     """What the machine can do at this moment."""
     speeds = library()
-    flops = _best(lambda threads: speeds.flops(threads, 300_000))
-    mixtures = [_best(lambda threads, of=mixture: of(threads, 300_000))
+    flops = _best(lambda threads: speeds.flops(threads, MANY))
+    mixtures = [_best(lambda threads, of=mixture: of(threads, MANY))
                 for mixture in (speeds.slots, speeds.look_ups, speeds.comparisons)]  # fmt: skip
     return Ceilings(
         threads=_native.num_threads(),
@@ -95,7 +98,7 @@ def measure() -> Ceilings:
         flops=flops,
         slots=max(*mixtures, flops / 2),
         multipliers=max(*mixtures[1:], flops / 2),
-        divisions=_best(lambda threads: speeds.divisions(threads, 50_000)),
+        divisions=_best(lambda threads: speeds.divisions(threads, DIVISIONS)),
     )
 
 

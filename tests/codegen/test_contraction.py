@@ -327,6 +327,32 @@ def test_names_are_readable():
     assert compile_kernel(kernel)
 
 
+@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize("layouts", LAYOUTS, ids="".join)
+@pytest.mark.parametrize("code", ["f32", "i8", "bf16"])
+def test_blocks_along_k(name, layouts, code):
+    """Depths about those of a block: sums wait in c or in the workspace between blocks; rows of a
+    are packed eight panels at a time, by one, and in part."""
+    rng = np.random.default_rng(12)
+    for m, n, k in ((77, 60, 513), (64, 50, 1025), (139, 33, 2100), (4, 100, 1300)):
+        a = random_array(rng, (1, m, k), code, layouts[0])
+        b = random_array(rng, (1, k, n), code, layouts[1])
+        acc = "i32" if code == "i8" else "f32"
+        c = np.zeros((1, m, n), np.int32 if code == "i8" else a.dtype)
+        contract(a, b, c, TARGETS[name], acc=acc)
+        assert_product(c, a, b, code, "i32" if code == "i8" else code)
+
+
+@pytest.mark.parametrize("name", [n for n, t in TARGETS.items() if t.avx2 and not t.avx512])
+def test_few_columns_fill_vectors_of_avx2(name):
+    """Where results are contiguous along the few columns, the tile has no lanes to fold."""
+    for n, label in ((4, "dot"), (8, "gemm"), (12, "gemm"), (16, "gemm")):
+        a, b = np.zeros((1, 2000, 32), np.float32), np.zeros((1, 32, n), np.float32)
+        shape = shape_of(a, b, np.zeros((1, 2000, n), np.float32))
+        kernel = plan_contraction(shape, TARGETS[name]).steps[0].kernel
+        assert kernel.name.startswith(f"k_{label}_"), (n, kernel.name)
+
+
 def test_kernels_need_no_symbols():
     """Neither the C library nor compiler helpers: the loader could not resolve them."""
     native = pytest.importorskip("jitney._native")
@@ -341,7 +367,7 @@ def test_kernels_need_no_symbols():
 
 
 @pytest.mark.parametrize("threads", [2, 3])
-@pytest.mark.parametrize("n", [500, 1000, 1024, 1536, 2048])
+@pytest.mark.parametrize("n", [256, 500, 1000, 1024, 1536, 2048])
 def test_no_thread_has_much_more_to_do(n, threads):
     """Columns of a product in pieces: what the busiest of the threads has, of what is fair."""
     most = 1.1 if threads == 2 else 1.2  # a piece has two tiles at least

@@ -35,12 +35,15 @@ def _words(w, elements, sources, lanes, count):
     return total.names[0]
 
 
-def pack_columns(w, elements, source, step_k, depth, target, lanes, vectors, count=None):
+def pack_columns(
+    w, elements, source, step_k, depth, target, lanes, vectors, count=None, panel=None
+):
     """One group of `vectors * lanes` columns, contiguous in `source`; `count`: how many exist.
 
     `source`: address of the group's first element; `depth` elements along k, `step_k` apart.
+    `panel`: each vector is a panel of its own, so many words behind the one before.
     """
-    group, width = elements.group, lanes * vectors
+    group, width = elements.group, lanes if panel else lanes * vectors
 
     def one_word(word_index, _):
         k = w.mul(word_index, group)
@@ -55,18 +58,23 @@ def pack_columns(w, elements, source, step_k, depth, target, lanes, vectors, cou
             if count is not None and v == vectors - 1:
                 left = w.larger(w.sub(count, offset), 0) if v else count
             value = _words(w, elements, parts, lanes, left)
-            w.store(elements.word, value, w.at(line, offset, elements.word), lanes)
+            w.store(elements.word, value, w.at(line, place[v], elements.word), lanes)
 
+    place = [w.mul(panel, v) if panel else v * lanes for v in range(vectors)]
     full = w.udiv(depth, group)
     w.for_range(0, full, 1, one_word)
     if group > 1:
         first, columns = w.mul(full, group), w.smaller(width if count is None else count, width)
-        w.when(
-            w.compare("slt", first, depth),
-            lambda: pack_one_by_one(
-                w, elements, source, step_k, 1, first, depth, target, width, columns
-            ),
-        )
+
+        def last_word():
+            for v in range(vectors if panel else 1):
+                begin = w.at(source, v * lanes, elements.source_type)
+                into = w.at(target, place[v], elements.word)
+                pack_one_by_one(
+                    w, elements, begin, step_k, 1, first, depth, into, width, columns
+                )
+
+        w.when(w.compare("slt", first, depth), last_word)
 
 
 def pack_columns_transposed(w, elements, source, step_n, depth, target, width, lanes, count):

@@ -4,7 +4,7 @@ In: a `ContractionShape` and a `CpuTarget`. Out: a `ContractionPlan`. Only small
 kernel's key (element types, tile, which strides are 1); everything else is a parameter.
 Invariant: the blocks along k depend on k alone, so results do not depend on threads or pieces.
 
-    few rows or columns (<= 16), contiguous along k          dot (13 fill a vector: the tile)
+    few rows or columns (<= 16), contiguous along k          dot (if they fill vectors: the tile)
     3 or 5 to 48 rows, lines of b contiguous, b large        streamed (axpy without masked loads)
     up to 8 rows, the same                                   axpy (one row: always)
     everything else                                          register tile
@@ -28,13 +28,14 @@ from .tiled import PARAMETERS as TILED_PARAMETERS
 # Words along k of one block, where rows of a are read in place, and the columns packed at a time: a
 # panel of b is then an eighth of the second cache. (With one of 2 MiB, an Emerald Rapids, products
 # of 1024 x 1024 take 6 to 9 % longer if blocks are half as deep.)
-IN_PLACE, IN_PLACE_LARGE = (512, 512), (1024, 128)
+IN_PLACE, IN_PLACE_LARGE, IN_PLACE_NARROW = (512, 512), (1024, 128), (1024, 512)
 LARGE_SECOND_CACHE = 2 << 20
 # the same when rows of a are packed beside it (measured: 256 loses 3 to 6 % with AVX-512, where the
-# tile has 64 columns, and gains 2 to 4 where it has 24)
-PACKED_DEPTH, PACKED_DEPTH_NARROW = 128, 256
+# tile has 64 columns; where it has 24, 256 gains 2 to 4 and 512 again as much)
+PACKED_DEPTH, PACKED_DEPTH_NARROW = 128, 512
 ROW_PAD = 16  # words between packed rows, against addresses that are equal modulo 4 KiB
 MOST_ROWS = 1024
+COLUMN_ALONE = 1.4  # time of a column outside of a tile: a load for each multiplication
 IN_PLACE_BYTES = 40 << 10  # about the first cache
 PIECE_FLOPS = 2 << 20  # about 10 us: less is not worth another thread
 PIECE_BYTES = 256 << 10  # the same for kernels that are limited by memory
@@ -98,10 +99,14 @@ def _fills_vectors(shape, target) -> bool:
     of b in place, which are contiguous along k, and forms the transposed product."""
     m, n, k = shape.m, shape.n, shape.k
     elements = elements_of(shape.dtype_in, shape.dtype_acc, shape.dtype_out, target, pairs=False)
-    if shape.b[1] != 1 or not elements.is_native or not 12 < m <= TURNED_ROWS or m >= n:
+    if shape.b[1] != 1 or not elements.is_native or m > TURNED_ROWS or m >= n:
         return False
     # dot wastes no lanes, but loads half as often as it multiplies (16 rows: a fifth slower)
     filled = m / _round_up(m, elements.lanes(target))
+    if target.avx2 and not target.avx512 and shape.c[1] == 1 and m <= DOT_ROWS:
+        return filled >= 0.75  # and then folds lanes (2000 x 32 x 16: .42 of the time)
+    if m <= 12:
+        return False
     is_large = n * k * nbytes_of(shape.dtype_in) >= LARGE_MATRIX
     # where c is contiguous along n only, results are stored one by one: depth must pay for that
     return filled >= 0.8 and is_large and k >= (256 if shape.c[1] == 1 else 1024)
@@ -312,7 +317,9 @@ def _b_operand(shape, target, elements) -> str:
 
 def _in_place(target) -> tuple[int, int]:
     """(words along k, columns of b) of a block in which rows of a are read in place."""
-    return IN_PLACE_LARGE if target.l2_bytes >= LARGE_SECOND_CACHE else IN_PLACE
+    if target.l2_bytes >= LARGE_SECOND_CACHE:
+        return IN_PLACE_LARGE
+    return IN_PLACE if target.avx512 else IN_PLACE_NARROW
 
 
 def _pieces(shape, schedule, threads, work, most_columns) -> dict:
@@ -334,9 +341,11 @@ def _pieces(shape, schedule, threads, work, most_columns) -> dict:
         column_span = max(_even(n, -(-n // column_parts), width), 2 * width)
     else:
         least = 2 * width if schedule.a == "rows" else 4 * width
-        column_span = max(_balanced(n, parts, width, threads if batch == 1 else 1), least)
-        row_parts = -(-parts // -(-n // column_span))
-        row_span = max(_even(m, -(-m // row_parts), COLUMN_GROUP), 256)
+        steps = (width, schedule.lanes) if schedule.tail_rows else (width,)
+        column_span = max(_balanced(n, parts, steps, least, threads if batch == 1 else 1), least)
+        column_parts = -(-n // column_span)
+        row_parts = min(-(-parts // column_parts), max(m // (256 if column_parts > 1 else 64), 1))
+        row_span = _even(m, -(-m // row_parts), COLUMN_GROUP)
     row_block = row_span
     if schedule.packs:
         row_block = _even(min(row_span, m), MOST_ROWS, COLUMN_GROUP)
@@ -355,19 +364,27 @@ def _even(k, most, multiple) -> int:
     return _round_up(-(-k // blocks), multiple)
 
 
-def _balanced(n, parts, multiple, threads) -> int:
-    """Columns of a piece: of `parts` pieces or up to three times as many, such that the busiest
-    thread has least to do, and as wide as may be. (1024 columns of eight pieces are seven of 144
-    and one of 16 where tiles have 24: two threads had 4 and 3.1 of them.)"""
-    spans = {_even(n, -(-n // count), multiple) for count in range(parts, 3 * parts + 1)}
+def _balanced(n, parts, steps, least, threads) -> int:
+    """Columns of a piece, a multiple of one of the steps (those of a tile and of a vector): of
+    `parts` pieces or up to three times as many (fewer where they would be narrow), such that the
+    busiest thread has least to do, and as wide as may be. (1024 columns of eight pieces are seven
+    of 144 and one of 16 where tiles have 24: two threads had 4 and 3.1 of them. 256 columns are
+    twice 128, but 144 and 112 by pieces of 48: .92 of the time.)"""
+    width, room = steps[0], n // least
+    fewest = parts if room >= parts else max(min(parts, threads), room // 2)
+    counts = range(max(fewest, 1), 3 * parts + 1)
+    spans = {max(_even(n, -(-n // count), step), least) for count in counts for step in steps}
+
+    def effort(columns):  # what is left of a tile is done by vectors
+        return columns + (COLUMN_ALONE - 1) * (columns % width)
 
     def busiest(span):
         whole, left = divmod(n, span)
         rounds, alone = divmod(whole, threads)
-        return rounds * span + (span if alone else left)
+        return rounds * effort(span) + effort(span if alone else left)
 
-    least = min(map(busiest, spans))
-    return max(span for span in spans if busiest(span) <= 1.02 * least)
+    best = min(map(busiest, spans))
+    return max(span for span in spans if busiest(span) <= 1.02 * best)
 
 
 def _rooms(schedule, rows, columns, depth) -> dict:

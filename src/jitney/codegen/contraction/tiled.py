@@ -24,6 +24,7 @@ from ..constants_text import type_text
 from ..instructions import Value
 from . import pack
 from .elements import Elements, multiply_add
+from .next_tile import fetch_next_tile
 from .store import Storer
 from .writer import Parameters, Writer, bytes_of
 
@@ -36,6 +37,7 @@ PARAMETERS = (
 NOWHERE = 64  # words of 8 bytes: a row of results
 TILE = 256  # the same: all accumulators
 COLUMN_GROUP = 8  # rows of a in one packed panel
+PANELS = 8  # packed together: a line along m may be a page of its own, to be looked up each time
 
 
 @dataclass(frozen=True)
@@ -215,13 +217,18 @@ class _TiledKernel:
             )
             return
         whole = w.round_down(rows, COLUMN_GROUP)
+        together = w.round_down(rows, COLUMN_GROUP * PANELS)
+        size = w.mul(self.words, COLUMN_GROUP)
 
-        def panel(i, count):
+        def panel(i, count, panels=1):
             target = w.at(t.packed_a, w.mul(i, self.words), el.word)
             start = w.at(source, i, el.source_type)
-            pack.pack_columns(w, el, start, p["a_k"], t.depth, target, COLUMN_GROUP, 1, count)
+            pack.pack_columns(
+                w, el, start, p["a_k"], t.depth, target, COLUMN_GROUP, panels, count, size
+            )
 
-        w.for_range(0, whole, COLUMN_GROUP, lambda i, _: panel(i, None))
+        w.for_range(0, together, COLUMN_GROUP * PANELS, lambda i, _: panel(i, None, PANELS))
+        w.for_range(together, whole, COLUMN_GROUP, lambda i, _: panel(i, None))
         left = w.sub(rows, whole)
         w.when(w.compare("ne", left, 0), lambda: panel(whole, left))
 
@@ -305,6 +312,7 @@ class _TiledKernel:
 
     def _tile(self, t, i, j, vectors, rows, count):
         w = self.w
+        fetch_next_tile(self, t, i, j, vectors, rows)
         zero = ["zeroinitializer"] * (rows * vectors)
         types = [self.acc_text] * (rows * vectors)
         if self.s.blocked:
