@@ -57,7 +57,7 @@ def _per_copy(e, value):
     return Value((value.names[0],) * e.copies, value.type, value.lanes)
 
 
-def _every_copy(e, value):
+def every_copy(e, value):
     if len(value.names) == e.copies:
         return value
     return Value(value.names * e.copies, value.type, value.lanes)
@@ -103,7 +103,7 @@ def combine(e, reduction, accumulator, element, position, mask, pairs=None):
         flag = _nan_met(e, accumulator[1], element, pairs if mask is None else None)
         result = [pick(accumulator[0], element), flag]
         if pairs == "turns" and mask is None:
-            return [_every_copy(e, result[0]), flag]
+            return [every_copy(e, result[0]), flag]
     elif _has_flag(reduction):
         met = [element, e.fcmp("ord", element, element)]
         result = _extreme(e, reduction.kind, met, accumulator)
@@ -120,7 +120,7 @@ def _masked(e, mask, result, accumulator):
         result = [
             e.select(mask, new, old) for new, old in zip(result, accumulator, strict=True)
         ]
-    return [_every_copy(e, v) for v in result]
+    return [every_copy(e, v) for v in result]
 
 
 def _nan_met(e, flag, element, pairs):
@@ -129,10 +129,10 @@ def _nan_met(e, flag, element, pairs):
         return Unasked(flag, element)
     if pairs == "turns":
         met = e.fcmp("uno", flag.element, element)
-        return _every_copy(e, e.binary("or", Value(flag.names, flag.type, flag.lanes), met))
+        return every_copy(e, e.binary("or", Value(flag.names, flag.type, flag.lanes), met))
     if pairs != "copies" or e.copies % 2 or len(element.names) != e.copies:
         return e.binary("or", flag, e.fcmp("uno", element, element))
-    names = list(_every_copy(e, flag).names)
+    names = list(every_copy(e, flag).names)
     for u in range(0, e.copies, 2):
         first, second = element.names[u : u + 2]
         met = e.instruction(f"fcmp uno {element.text} {first}, {second}")

@@ -2,10 +2,10 @@
 
 In: a stage with carried values (`Carry`). Out: one native loop: the state is loaded once, each turn
 computes the next state in registers (scalars, or vectors of as many independent loops as there are
-lanes), and the last state is stored.
+lanes) or begins with given numbers, and the last state is stored.
 """
 
-from . import memory
+from . import memory, reduce
 from .instructions import Value
 
 TURNS_A_CALL = 1 << 20  # a few milliseconds: between calls the program can be interrupted
@@ -15,10 +15,7 @@ def emit_register_loop(k, s, stage) -> None:
     """The whole loop, with the loads before and the stores after it."""
     e = k.e
     places = [k._place(c.position) for c in stage.carried]
-    start = [
-        memory.load(e, c.dtype, f"%b{c.buffer}", place, k.lanes, _mask_of(k, place))
-        for c, place in zip(stage.carried, places, strict=True)
-    ]
+    start = [_begin(k, c, place) for c, place in zip(stage.carried, places, strict=True)]
     if stage.test is not None:
         final = _while_loop(k, s, stage, start)
     else:
@@ -26,6 +23,13 @@ def emit_register_loop(k, s, stage) -> None:
     for c, place, value in zip(stage.carried, places, final, strict=True):
         mask = _mask_of(k, place)
         memory.store(e, c.dtype, f"%b{c.buffer}", place, value, k.lanes, mask)
+
+
+def _begin(k, c, place):
+    """The value before the first turn."""
+    if c.start is not None:
+        return reduce.every_copy(k.e, k._as_lanes(k.values[c.start.id]))
+    return memory.load(k.e, c.dtype, f"%b{c.buffer}", place, k.lanes, _mask_of(k, place))
 
 
 def _mask_of(k, place):

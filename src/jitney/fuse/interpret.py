@@ -54,7 +54,11 @@ class _Row:
     def _register_loop(self, stage, bound) -> None:
         variable, turn = stage.loops[0].variable, 0
         places = [self._index(c.position, {}, bound) for c in stage.carried]
-        self.carried = [self.buffers[c.buffer][at] for c, at in zip(stage.carried, places)]
+        known = self._values(bound)
+        self.carried = [
+            self.buffers[c.buffer][at] if c.start is None else known[c.start.id]
+            for c, at in zip(stage.carried, places, strict=True)
+        ]
         while True:
             here = {**bound, variable: turn}
             if stage.test is None and turn == stage.loops[0].extent:

@@ -95,13 +95,15 @@ class Store:
 
 @dataclass
 class Carry:
-    """A value that lives in a register from turn to turn: read from buffer[position] before the
-    first turn, `next` after each, written back after the last. `carry[k]` is its present value."""
+    """A value that lives in a register from turn to turn: `start` (a number) before the first turn,
+    or what buffer[position] holds; `next` after each; written back after the last. `carry[k]` is
+    its present value."""
 
     buffer: int
     position: Affine
     dtype: str
     next: Expr
+    start: Expr | None = None
 
 
 @dataclass
@@ -125,6 +127,7 @@ class Stage:
         found = [r.expr for r in self.reductions] + [e for _, _, e in self.saves]
         found += [r.factor for r in self.reductions if r.factor is not None]
         found += [c.next for c in self.carried]
+        found += [c.start for c in self.carried if c.start is not None]
         return found + ([self.test] if self.test is not None else [])
 
 

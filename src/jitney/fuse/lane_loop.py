@@ -27,17 +27,18 @@ FEWEST = 8  # loops: with fewer most lanes would be idle
 NS_PER_OPERATION = 0.05  # of one lane
 
 
-def build_lane_loop(partition, body, count, consts, own, state):
-    """[(kernel, buffers, nanoseconds, small)] of a loop, or None."""
+def build_lane_loop(partition, body, count, consts, own, state, firsts):
+    """([(kernel, buffers, nanoseconds, small)], which parts of the state begin with given numbers)
+    of a loop, or None. `firsts`: see `number_of`."""
     if not 0 < count <= MAX_TURNS:
         return None
     try:
-        return _build(partition, body, count, consts, own, state)
+        return _build(partition, body, count, consts, own, state, firsts)
     except NotSmall:
         return None
 
 
-def _build(partition, body, count, consts, own, state):
+def _build(partition, body, count, consts, own, state, firsts):
     inputs = body.graph.inputs[len(body.graph.inputs) - len(state) :]
     pairs = list(zip(inputs, body.graph.outputs, strict=True))
     kinds, axes = _kinds(body.graph, pairs)
@@ -48,9 +49,10 @@ def _build(partition, body, count, consts, own, state):
     bind_inputs(builder, leaves, body, True, consts, own, state, kinds)
     _bind_counters(builder, pairs, state, kinds)
     stage = Stage([Loop(builder.turn, count)])
-    for (_, new), view, kind in zip(pairs, state, kinds, strict=True):
+    firsts = [f if k == "carry" else None for f, k in zip(firsts, kinds, strict=True)]
+    for (_, new), view, kind, first in zip(pairs, state, kinds, firsts, strict=True):
         if kind == "carry":
-            carry_elements(builder, stage, new, view)
+            carry_elements(builder, stage, new, view, first)
         elif kind == "row":
             store_row(builder, stage, new, view, _lane_axis(axes[new.id], batch))
     rows = [Loop(builder.lane[0][1][0][0], batch)]
@@ -61,11 +63,12 @@ def _build(partition, body, count, consts, own, state):
     buffers = [partition.buffers[i] for i in builder.buffer_ids]
     cost = NS_PER_OPERATION * len(builder.exprs) * count * batch
     made = [(kernel, buffers, cost, int(batch < 64))]
-    return made + [
+    made += [
         _advance_counter(partition, leaves, old, new, view, count)
         for (old, new), view, kind in zip(pairs, state, kinds, strict=True)
         if kind == "counter"
     ]
+    return made, [first is not None for first in firsts]
 
 
 def _batch(carried) -> int:

@@ -5,6 +5,8 @@ the buffers of its results: they are initialised, and each turn of the loop leav
 them (`in_place.py`: without copying wherever that is right).
 """
 
+from functools import partial
+
 from ..ir.types import nbytes_of
 from .alternate import LEAST_TURNS, alternate, alternate_while
 from .buffers import CopyStep, Item, LoopStep, View, choose_branch, touched, whole
@@ -16,7 +18,7 @@ from .localize import localize
 from .make_steps import emit_into
 from .order_items import is_circular, order_items
 from .partition import Partition
-from .register_loop import build_register_loop
+from .register_loop import build_register_loop, number_of
 from .routines import CALLS, stored_view
 from .updates import separate_updates
 from .write_kernel import add_kernel
@@ -72,10 +74,12 @@ def _call_loop(partition, node, item: Item) -> None:
     tests = views[len(views) - n_body - n_test : len(views) - n_body] if n_test else []
     consts = views[: len(views) - n_body - n_test]
     state = [partition.result_view(node, i) for i in range(n_state)]
-    for value, view in zip(node.args[len(node.args) - n_state :], state, strict=True):
-        emit_into(partition, value, view, item)
-    if _is_one_kernel(partition, item, (test, body, count), (consts, own, tests), state):
+    values = node.args[len(node.args) - n_state :]
+    begin, bodies = partial(_begin, partition, values, state, item), (test, body, count)
+    firsts = [*map(number_of, values)]
+    if _is_one_kernel(partition, item, bodies, (consts, own, tests), state, begin, firsts):
         return
+    begin([False] * n_state)
     counter = partition.new_buffer("i32", 1) if count >= 0 else None
     counted = [whole(counter, ())] if counter is not None else []
     many = count < 0 or count >= LEAST_TURNS
@@ -118,20 +122,31 @@ def _turns(aliases, steps, state, counter, count: int):
         yield last, 1
 
 
-def _is_one_kernel(partition, item, loop, inputs, state) -> bool:
+def _begin(partition, values, state, item, begun) -> None:
+    """Writes what the state begins with, but for the parts that a kernel begins itself."""
+    for value, view, known in zip(values, state, begun, strict=True):
+        if not known:
+            emit_into(partition, value, view, item)
+
+
+def _is_one_kernel(partition, item, loop, inputs, state, begin, firsts) -> bool:
     """Adds the kernel or kernels that do all of a small loop, if that can be done."""
     (test, body, count), (consts, own, tests) = loop, inputs
-    lanes = build_lane_loop(partition, body, count, consts, own, state)
+    lanes = build_lane_loop(partition, body, count, consts, own, state, firsts)
     if lanes is not None:
-        for kernel, buffers, cost, size in lanes:
+        kernels, begun = lanes
+        begin(begun)
+        for kernel, buffers, cost, size in kernels:
             add_kernel(kernel, buffers, item, cost, size)
         return True
     flag = partition.new_buffer("b1", 1) if test is not None else None
     small = build_register_loop(
-        partition, (test, body, count), consts, own, tests, state, flag
+        partition, (test, body, count), consts, own, tests, state, flag, firsts
     )
     if small is not None:
-        _add_register_loop(partition, item, small, flag, count)
+        kernel, buffers, begun = small
+        begin(begun)
+        _add_register_loop(partition, item, (kernel, buffers), flag, count)
     return small is not None
 
 

@@ -206,7 +206,8 @@ class _Writer:
         found += [self.store(store) for store in stage.stores]
         for c in stage.carried:
             place = self.affine(c.position)
-            found.append(f"carry b{c.buffer}[{place}]:{c.dtype} e{number[c.next.id]}")
+            start = f" from e{number[c.start.id]}" if c.start is not None else ""
+            found.append(f"carry b{c.buffer}[{place}]:{c.dtype} e{number[c.next.id]}{start}")
         if stage.test is not None:
             found.append(f"while e{number[stage.test.id]} flag b{stage.flag}")
         return found

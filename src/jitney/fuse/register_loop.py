@@ -14,6 +14,7 @@ from .build_kernel import KernelBuilder
 from .contractions import as_loops
 from .kernel import Carry, Kernel, Loop, Stage, Store
 from .pull_gather import clamped
+from .pull_views import is_structural
 
 MAX_STATE = 48  # elements kept in registers (more would spill, and the code is written per element)
 MAX_ROW = 48  # elements written to a stacked result in one turn
@@ -125,13 +126,14 @@ class StateBuilder(KernelBuilder):
         return self._unrolled(source, index, kind, axes, extents)
 
 
-def build_register_loop(partition, bodies, consts, own, tests, state, flag):
-    """(kernel, buffers) of a loop, or None. `flag`: a byte for loops with a test."""
+def build_register_loop(partition, bodies, consts, own, tests, state, flag, firsts):
+    """(kernel, buffers, which parts of the state begin with given numbers) of a loop, or None.
+    `flag`: a byte for loops with a test; `firsts`: see `number_of`."""
     test, body, count = bodies
     if count > MAX_TURNS:
         return None  # one call of a kernel cannot be interrupted
     try:
-        return _build(partition, test, body, count, consts, own, tests, state, flag)
+        return _build(partition, test, body, count, consts, own, tests, state, flag, firsts)
     except NotSmall:
         return None
 
@@ -158,7 +160,7 @@ def bind_inputs(builder, leaves, body, counted, consts, captured, state, kinds):
     return inputs[len(consts) :]
 
 
-def _build(partition, test, body, count, consts, own, tests, state, flag):
+def _build(partition, test, body, count, consts, own, tests, state, flag, firsts):
     inputs = body.graph.inputs[len(body.graph.inputs) - len(state) :]
     kinds = [
         kind_of_state(body.graph, old, new)
@@ -172,9 +174,12 @@ def _build(partition, test, body, count, consts, own, tests, state, flag):
     builder.extents[builder.turn] = max(count, 0)
     bind_inputs(builder, leaves, body, count >= 0, consts, own, state, kinds)
     stage = Stage([Loop(builder.turn, max(count, 0))])
-    for new, view, kind in zip(body.graph.outputs, state, kinds, strict=True):
+    # a loop with a test may be called again, and goes on with what it has left
+    firsts = [f if k == "carry" and test is None else None
+              for f, k in zip(firsts, kinds, strict=True)]  # fmt: skip
+    for new, view, kind, first in zip(body.graph.outputs, state, kinds, firsts, strict=True):
         if kind == "carry":
-            carry_elements(builder, stage, new, view)
+            carry_elements(builder, stage, new, view, first)
         elif kind == "row":
             store_row(builder, stage, new, view)
     if test is not None:
@@ -187,7 +192,8 @@ def _build(partition, test, body, count, consts, own, tests, state, flag):
         builder.buffers, [], [stage], [], "none", builder.exprs,
         operations=tuple(builder.operations), label="loop",
     )  # fmt: skip
-    return kernel, [partition.buffers[i] for i in builder.buffer_ids]
+    begun = [first is not None for first in firsts]
+    return kernel, [partition.buffers[i] for i in builder.buffer_ids], begun
 
 
 def kind_of_state(graph, old, new, longest=MAX_ROW, unread=False) -> str:
@@ -228,11 +234,25 @@ def _places(shape):
         yield tuple(place[::-1])
 
 
-def carry_elements(builder, stage, new, view) -> None:
-    number = builder.buffer_number(view.buffer, "inout")
+def carry_elements(builder, stage, new, view, first) -> None:
+    """`first`: what the state begins with, if that is one number (see `number_of`)."""
+    number = builder.buffer_number(view.buffer, "inout" if first is None else "out")
+    start = builder.make(*first) if first is not None else None
     for place in builder.elements(new.shape):
-        position = builder.position_in(view, place)
-        stage.carried.append(Carry(number, position, new.dtype, builder.value(new, place)))
+        position, value = builder.position_in(view, place), builder.value(new, place)
+        stage.carried.append(Carry(number, position, new.dtype, value, start))
+
+
+def number_of(node):
+    """(operation, arguments, type, attributes) of the expression that all elements of a node are,
+    or None: the state of a loop that begins with it need not be written before."""
+    dtype = node.dtype
+    while node.op in ("broadcast", "reshape"):
+        node = node.args[0]
+    if node.op != "lit" or node.dtype != dtype:
+        return None
+    op = "const" if is_structural(node.attrs[0], dtype) else "param"
+    return op, (), dtype, (node.attrs[0],)
 
 
 def store_row(builder, stage, new, view, lane_axis=None) -> None:
