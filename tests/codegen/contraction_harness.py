@@ -62,9 +62,12 @@ def compile_kernel(kernel):
     return known[1]
 
 
+BEHIND = 1 << 13  # bytes behind the workspace that must stay as they are
+
+
 def run_plan(plan, a, b, c, extra=(), pieces=None):
     """Run a plan; `pieces`: how many to give to one call (None: the step's grain)."""
-    room = np.full(plan.workspace_bytes + 64, 0xFF, np.uint8)  # NaNs, should they be read
+    room = np.full(plan.workspace_bytes + 64 + BEHIND, 0xFF, np.uint8)  # NaNs, should they be read
     start = room.ctypes.data + (-room.ctypes.data) % 64
     addresses = [a.ctypes.data, b.ctypes.data, c.ctypes.data, start]
     addresses += [x.ctypes.data for x in extra]
@@ -75,6 +78,8 @@ def run_plan(plan, a, b, c, extra=(), pieces=None):
         size = pieces or step.grain
         for low in range(0, step.extent, size):
             function(pointers, params, low, min(low + size, step.extent))
+    behind = room[start - room.ctypes.data + plan.workspace_bytes :]
+    assert (behind == 0xFF).all(), "written behind the workspace"
 
 
 def element_strides(array) -> tuple[int, ...]:

@@ -281,7 +281,8 @@ def test_sizes_are_not_in_the_key():
         return plan.steps[0].kernel.key
 
     assert key(512, 512, 512) == key(300, 700, 500) == key(128, 2048, 257)
-    assert key(20, 70, 40) == key(64, 64, 64)
+    assert key(20, 70, 40) == key(64, 72, 64)
+    assert key(64, 64, 64) == key(4096, 64, 30)  # in tiles of two vectors where they have 8 lanes
     assert key(1, 300, 500) == key(1, 1000, 70)
     assert key(8, 3, 8) == key(9, BEST.lanes32 // 2 + 1, 9)
 
@@ -341,6 +342,18 @@ def test_blocks_along_k(name, layouts, code):
         c = np.zeros((1, m, n), np.int32 if code == "i8" else a.dtype)
         contract(a, b, c, TARGETS[name], acc=acc)
         assert_product(c, a, b, code, "i32" if code == "i8" else code)
+
+
+@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize("rows", range(48, 60))
+def test_sums_of_all_rows_of_a_tile_have_room(name, rows):
+    """Where they wait in the workspace, also those of rows that do not exist (run_plan checks what
+    lies behind it). 64 columns: tiles of six rows with AVX2."""
+    rng = np.random.default_rng(13)
+    a, b = random_array(rng, (1, rows, 2100), "f32"), random_array(rng, (1, 2100, 64), "f32")
+    c = np.zeros((1, rows, 64), np.float16)
+    contract(a, b, c, TARGETS[name], acc="f32")
+    assert_product(c, a, b, "f32", "f16")
 
 
 @pytest.mark.parametrize("name", [n for n, t in TARGETS.items() if t.avx2 and not t.avx512])
