@@ -25,7 +25,7 @@ SOURCE = Path(__file__).with_suffix(".cpp")
 SIZES = {"64 KiB": 2**16, "1 MiB": 2**20, "8 MiB": 2**23, "32 MiB": 2**25, "128 MiB": 2**27}
 STREAMED = 2**24  # from here on copies that bypass the caches are tried, too
 MOVED = 2**28  # bytes a measurement moves
-TRIALS = 3  # of arithmetic, which others can only slow down: the best counts
+TRIALS = 3  # of arithmetic and of programs, which others can only slow down: the best counts
 # Repetitions in a trial: 10 ms, as long as a trial of a program, so that what disturbs a machine
 # for shorter than that (others' work comes and goes within milliseconds) is in both or in neither.
 MANY, DIVISIONS = 5_000_000, 800_000

@@ -13,6 +13,7 @@ from jitney.codegen.contraction import (
     bias_epilogue,
     plan_contraction,
 )
+from jitney.codegen.contraction.plan import _tile_of
 from jitney.codegen.contraction.tiled import PARAMETERS as TILED_PARAMETERS
 
 sys.path.insert(0, os.path.dirname(__file__))  # tests are imported without a package
@@ -282,6 +283,8 @@ def test_sizes_are_not_in_the_key():
 
     assert key(512, 512, 512) == key(300, 700, 500) == key(128, 2048, 257)
     assert key(20, 70, 40) == key(64, 72, 64)
+    if BEST.avx512:
+        assert key(20, 70, 40) == key(64, 64, 64)
     assert key(64, 64, 64) == key(4096, 64, 30)  # in tiles of two vectors where they have 8 lanes
     assert key(1, 300, 500) == key(1, 1000, 70)
     assert key(8, 3, 8) == key(9, BEST.lanes32 // 2 + 1, 9)
@@ -364,6 +367,16 @@ def test_few_columns_fill_vectors_of_avx2(name):
         shape = shape_of(a, b, np.zeros((1, 2000, n), np.float32))
         kernel = plan_contraction(shape, TARGETS[name]).steps[0].kernel
         assert kernel.name.startswith(f"k_{label}_"), (n, kernel.name)
+
+
+@pytest.mark.parametrize(("n", "tile"), [
+    (8, (8, 1, 0)), (12, (4, 2, 0)), (16, (4, 2, 0)), (24, (4, 3, 8)), (32, (4, 2, 8)),
+    (40, (6, 2, 8)), (64, (6, 2, 8)), (72, (4, 3, 8)), (112, (6, 2, 8)), (128, (4, 3, 8)),
+])
+def test_tiles_of_sixteen_registers(n, tile):
+    """One or two vectors are one group, masked at its end; of more, few are left alone."""
+    assert _tile_of(8, 500, n, 16, in_rows=True) == tile
+    assert _tile_of(8, 500, n, 16, in_rows=False)[0] != 6  # panels of eight rows
 
 
 def test_kernels_need_no_symbols():

@@ -74,8 +74,12 @@ def test_parts_of_several_types():
 
 def test_a_loop_that_is_called_again_goes_on():
     """A test that holds for longer than a call may take: the number is what the first call has."""
-    fun = jax.jit(lambda n: lax.while_loop(lambda c: c < n, lambda c: c + 1, 0))
-    assert int(fun(3_000_000)) == 3_000_000
+    def fun(n):
+        turn = lambda c: (c[0] + 1, c[1] * -1)
+        return lax.while_loop(lambda c: (c[0] < n) & (c[1] != 0), turn, (0, 1))
+
+    assert "while" in jax.explain(fun, 3, rounds=1).as_text("kernels")
+    assert [int(x) for x in jax.jit(fun)(3_000_001)] == [3_000_001, -1]
 
 
 def test_nested_and_mapped():

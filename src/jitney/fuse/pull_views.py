@@ -31,11 +31,16 @@ def is_structural(bits: int, code: str) -> bool:
     return kind == "b" or int(literal_value(bits, code)) in range(-64, 65)
 
 
-@pull_rule("lit")
-def pull_lit(builder, node, index, mask):
+def literal(builder, node):
+    """The expression of a "lit" node: a number in the code, or a parameter of the kernel."""
     bits, code = node.attrs[0], node.dtype
     op = "const" if is_structural(bits, code) else "param"
     return builder.make(op, (), code, (bits,), cost=0)
+
+
+@pull_rule("lit")
+def pull_lit(builder, node, index, mask):
+    return literal(builder, node)
 
 
 @pull_rule("broadcast")

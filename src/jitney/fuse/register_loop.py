@@ -14,7 +14,7 @@ from .build_kernel import KernelBuilder
 from .contractions import as_loops
 from .kernel import Carry, Kernel, Loop, Stage, Store
 from .pull_gather import clamped
-from .pull_views import is_structural
+from .pull_views import literal
 
 MAX_STATE = 48  # elements kept in registers (more would spill, and the code is written per element)
 MAX_ROW = 48  # elements written to a stacked result in one turn
@@ -237,22 +237,19 @@ def _places(shape):
 def carry_elements(builder, stage, new, view, first) -> None:
     """`first`: what the state begins with, if that is one number (see `number_of`)."""
     number = builder.buffer_number(view.buffer, "inout" if first is None else "out")
-    start = builder.make(*first) if first is not None else None
+    start = literal(builder, first) if first is not None else None
     for place in builder.elements(new.shape):
         position, value = builder.position_in(view, place), builder.value(new, place)
         stage.carried.append(Carry(number, position, new.dtype, value, start))
 
 
 def number_of(node):
-    """(operation, arguments, type, attributes) of the expression that all elements of a node are,
-    or None: the state of a loop that begins with it need not be written before."""
-    dtype = node.dtype
+    """The "lit" node that all elements of a node are, or None: the state of a loop that begins with
+    it need not be written before."""
+    code = node.dtype
     while node.op in ("broadcast", "reshape"):
         node = node.args[0]
-    if node.op != "lit" or node.dtype != dtype:
-        return None
-    op = "const" if is_structural(node.attrs[0], dtype) else "param"
-    return op, (), dtype, (node.attrs[0],)
+    return node if node.op == "lit" and node.dtype == code else None
 
 
 def store_row(builder, stage, new, view, lane_axis=None) -> None:

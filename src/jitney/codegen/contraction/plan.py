@@ -27,7 +27,7 @@ from .tiled import PARAMETERS as TILED_PARAMETERS
 
 # Words along k of one block, where rows of a are read in place, and the columns packed at a time: a
 # panel of b is then an eighth of the second cache. (With one of 2 MiB, an Emerald Rapids, products
-# of 1024 x 1024 take 6 to 9 % longer if blocks are half as deep.)
+# of 1024 x 1024 take 6 to 9 % longer if blocks are half as deep; with AVX2, a Zen 3, 2 to 3 %.)
 IN_PLACE, IN_PLACE_LARGE, IN_PLACE_NARROW = (512, 512), (1024, 128), (1024, 512)
 LARGE_SECOND_CACHE = 2 << 20
 # the same when rows of a are packed beside it (measured: 256 loses 3 to 6 % with AVX-512, where the
@@ -251,8 +251,8 @@ def _tile_of(lanes, m, n, registers, in_rows) -> tuple[int, int, int]:
     vectors = -(-n // lanes)
     if not many and vectors == 4:  # a group of three would leave a single vector
         return 4, 2, 4 if m <= 4 else 8
-    if not many and in_rows and m >= 48 and vectors <= 14 and 0 < vectors % 3 > vectors % 2:
-        return 6, 2, 8  # the same, or two (4096 x 32 x 64: .86 of the time)
+    if not many and in_rows and m >= 48 and 4 < vectors <= 14 and vectors % 3 > vectors % 2:
+        return 6, 2, 8  # groups of three would leave more (4096 x 32 x 64: .85 of the time)
     if vectors > (3 if many else 2):
         rows, vectors, tail = (4, 4, 8) if many else (4, 3, 8)
         return rows, vectors, 4 if m <= 4 else tail
