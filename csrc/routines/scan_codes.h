@@ -48,6 +48,7 @@ struct Minimum {
 
 template <class E>
 struct Plain {
+  static constexpr bool kPlain = true;  // results and elements are the same thing
   using Stored = E;
   using Computed = E;
   template <class X>
@@ -59,6 +60,7 @@ struct Plain {
 // Floats as signed integers of the same order. NaN becomes the extreme that absorbs all others.
 template <class T, bool kMax>
 struct OrderedFloat {
+  static constexpr bool kPlain = false;
   using Stored = std::make_signed_t<UInt<T>>;
   using Computed = Stored;
   static constexpr Stored kMagnitude = static_cast<Stored>(static_cast<UInt<T>>(~UInt<T>{0}) >> 1);

@@ -4,9 +4,9 @@
 // In: rows in scanning order, `step` elements apart; a row of what comes before. Out: the scan, and the total of the
 // columns. Invariant: a column's result does not depend on the columns beside it.
 //
-// Blocks of few columns are walked from the first row to the last with their sums in registers: 1024 x 1024 f32 in the
-// third cache by two threads in 65 us where rows in chunks took 96 (a copy: 60). Arrays in memory are better read row
-// by row (4096 x 4096: 7.0 ms in such blocks, 5.2 by rows).
+// Blocks of columns of an array in a cache are walked from the first row to the last, each row added to the result of
+// the one before it (see scan_block). Arrays in memory are better read in chunks of rows (4096 x 4096: 7.0 ms in blocks,
+// 5.2 by rows).
 
 // Of columns walked together; as much again for what comes before. Rows from memory should be walked whole (running sums
 // of the columns of 4096 x 4096 f32: 3.6 ms in one strip, 4.5 in two).
@@ -54,38 +54,53 @@ static void scan_columns(const typename Code::Stored* in, typename Code::Stored*
     scan_columns_of_row<Code, Op, kWrite>(in + k * step, out + k * step, width, before, total, far);
 }
 
-constexpr int kVectorsInRegisters = kVectorBytes == 64 ? 16 : 8;
-
-template <class Code, class Op, int kVectors>
-static void scan_vectors_of_columns(const typename Code::Stored* in, typename Code::Stored* out, int64_t rows,
-                                    int64_t step) {
-  using E = typename Code::Stored;
+// kRows rows of a few vectors: what came before them is read where it was written, and carried through the rows in
+// registers. Sixteen rows and four vectors are rarely walked in the other thread's way: where runs of 2 KiB or more are
+// read and written whole, the caches fetch what follows them, which the other thread is about to write (Zen 4, 1024 x
+// 1024 f32 in the third cache, medians: two threads, each a half of the columns row by row 94 us, four rows at a time 93,
+// 256 columns from the first row to the last with sums in registers 60 to 69, so 56; a copy 43. One thread: halves 99,
+// 256 columns 106.)
+template <class Code, class Op, int kRows, int kVectors>
+static void scan_rows_together(const typename Code::Stored* in, typename Code::Stored* out, int64_t step,
+                               int64_t width) {
   using A = typename Code::Computed;
-  constexpr int kLanes = Vec<A>::kLanes;
-  V<A> sum[kVectors];
-#pragma GCC unroll 16
-  for (int u = 0; u < kVectors; ++u) sum[u] = splat_exact<A>(Op::identity());
-  for (int64_t k = 0; k < rows; ++k, in += step, out += step) {
-#pragma GCC unroll 16
-    for (int u = 0; u < kVectors; ++u) {
-      sum[u] = Op::apply(sum[u], Code::in(load<E>(in + u * kLanes)));
-      store<E>(out + u * kLanes, Code::out(sum[u]));
+  constexpr int64_t kGroup = kVectors * Vec<A>::kLanes;
+  for (int64_t j = 0; j + kGroup <= width; j += kGroup) {
+    V<A> sum[kVectors];
+#pragma GCC unroll 4
+    for (int u = 0; u < kVectors; ++u) sum[u] = Code::in(load<A>(out + j - step + u * Vec<A>::kLanes));
+    for (int k = 0; k < kRows; ++k) {
+#pragma GCC unroll 4
+      for (int u = 0; u < kVectors; ++u)
+        sum[u] = Op::apply(sum[u], Code::in(load<A>(in + j + k * step + u * Vec<A>::kLanes)));
+#pragma GCC unroll 4
+      for (int u = 0; u < kVectors; ++u) store<A>(out + j + k * step + u * Vec<A>::kLanes, Code::out(sum[u]));
     }
   }
 }
 
-// A block of `width` columns, all rows. `before` and `total` are rows of identities.
+template <class Code, class Op, int kVectors>
+static void scan_rows(const typename Code::Stored* in, typename Code::Stored* out, int64_t rows, int64_t step,
+                      int64_t width) {
+  constexpr int kTogether = 16;
+  int64_t k = 1;
+  for (; k + kTogether <= rows; k += kTogether)
+    scan_rows_together<Code, Op, kTogether, kVectors>(in + k * step, out + k * step, step, width);
+  for (; k < rows; ++k) scan_rows_together<Code, Op, 1, kVectors>(in + k * step, out + k * step, step, width);
+}
+
+// A block of `width` columns, all rows, at least one. `before` and `total` are rows of identities.
 template <class Code, class Op>
 static void scan_block(const typename Code::Stored* in, typename Code::Stored* out, int64_t rows, int64_t step,
                        int64_t width, const typename Code::Computed* before, typename Code::Computed* total) {
   using A = typename Code::Computed;
   int64_t j = 0;
   if constexpr (sizeof(typename Code::Stored) == sizeof(A)) {
-    constexpr int64_t kLanes = Vec<A>::kLanes, kMany = kVectorsInRegisters * kLanes, kSome = 4 * kLanes;
-    for (; j + kMany <= width; j += kMany)
-      scan_vectors_of_columns<Code, Op, kVectorsInRegisters>(in + j, out + j, rows, step);
-    for (; j + kSome <= width; j += kSome) scan_vectors_of_columns<Code, Op, 4>(in + j, out + j, rows, step);
-    for (; j + kLanes <= width; j += kLanes) scan_vectors_of_columns<Code, Op, 1>(in + j, out + j, rows, step);
+    constexpr int64_t kLanes = Vec<A>::kLanes, kSome = 4 * kLanes;
+    const int64_t some = width / kSome * kSome, whole = width / kLanes * kLanes;
+    for (; j < whole; ++j) out[j] = Code::out(Code::in(in[j]));  // the first row
+    scan_rows<Code, Op, 4>(in, out, rows, step, some);
+    scan_rows<Code, Op, 1>(in + some, out + some, rows, step, whole - some);
   }
   if (j < width) scan_columns<Code, Op, true>(in + j, out + j, rows, step, width - j, before, total);
 }

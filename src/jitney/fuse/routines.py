@@ -27,7 +27,7 @@ NS_PER_ELEMENT = {
 NS_PER_CUMULATED_BYTE = 0.06
 WIDE_ROW = 128 << 10    # bytes: such rows are cut into blocks, shorter ones are walked whole
 CACHED = 16 << 20       # bytes of an array
-LEAST_BLOCK, MOST_BLOCK = 256, 1024  # bytes of columns in registers: kBlockBytes in the same file
+LEAST_BLOCK, MOST_BLOCK = 256, 1024  # bytes of columns of a block: kBlockBytes in the same file
 LOGSUMEXP_BLOCK = 64    # columns of one piece
 SLAB_BYTES = 512 << 10  # kParallelBytes in csrc/routines/scan_kernels.h
 FEW_SLABS = 8           # so few the routine cuts along the axis, for its own threads
@@ -177,8 +177,8 @@ def store_cumulative(partition, node, view, item):
     if kind == "logsumexp":
         cost, block = NS_PER_ELEMENT["cumlogsumexp"] * node.size, min(inner, LOGSUMEXP_BLOCK)
     pieces = outer * -(-inner // block) if inner else 0
-    in_registers = block < inner and block * width <= MOST_BLOCK
-    is_cut = not in_registers and _is_cut(kind, node.dtype, n, inner)
+    is_block = block < inner and block * width <= MOST_BLOCK
+    is_cut = not is_block and _is_cut(kind, node.dtype, n, inner)
     together = cost < 40000 or pieces < FEW_SLABS and is_cut
     far = int(node.size * width >= STREAM_BYTES)
     params = (n, inner, int(reverse), block, far)
@@ -187,8 +187,8 @@ def store_cumulative(partition, node, view, item):
 
 
 def _columns_together(node, inner: int) -> int:
-    """How many columns of a scan are a piece: few, which stay in registers from the first row to
-    the last, where the array is in a cache."""
+    """How many columns of a scan are a piece: a block, walked from the first row to the last, where
+    the array is in a cache."""
     width = nbytes_of(node.dtype)
     if node.dtype not in ("f16", "bf16") and node.size * width <= CACHED and (
         inner * width >= 2 * LEAST_BLOCK
