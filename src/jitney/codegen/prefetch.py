@@ -7,7 +7,6 @@ In: an emitter and the place of a load. Out: prefetch instructions; nothing is c
 from . import memory
 
 ROWS_AHEAD = 3  # more would crowd a set of the first cache where rows lie 4 KiB apart
-ROWS_PIPELINED = 8  # where a row is so little work that its memory's latency is several rows long
 NEAR, SECOND = 3, 2  # into the first cache, into the second
 BYTES_AHEAD = 16384  # where one row of several comes from memory (from 4 KiB on all are as good)
 

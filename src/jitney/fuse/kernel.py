@@ -15,9 +15,9 @@ kernel that reduces columns takes that many rows at a time, of all columns (code
 `jumps` the runs read that many rows later are asked for. With `pairs` each row is two
 (pair_rows.py). `copies` vectors of rows keep their saved values side by side. `turned`: lanes are
 rows, but neighbours in memory are elements of one (turn_rows.py). `pipelined`: each stage does
-another row (pipeline_rows.py). `small`: 1 for short vector loops (masked throughout), 2 for kernels
-so small that compiling quickly matters more than speed. Expressions are interned; a loop variable
-is an int, unique in the kernel.
+another row (pipeline_rows.py); of columns, rows so many `ahead` are asked for. `small`: 1 for short
+vector loops (masked throughout), 2 for kernels so small that compiling quickly matters more than
+speed. Expressions are interned; a loop variable is an int, unique in the kernel.
 
 Sizes are not part of a kernel's meaning: `number_slots.py` puts parameters in their places.
 """
@@ -191,6 +191,7 @@ class Kernel:
     pairs: Expr | None = None  # the number of the first of two rows
     turned: bool = False  # see turn_rows.py
     pipelined: bool = False  # see pipeline_rows.py
+    ahead: int = 0  # the same
     short_stride: int = SHORT_STRIDE
     beside: bool = False  # the stores fill rows' elements that follow one another, in this order
 
