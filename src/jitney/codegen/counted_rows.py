@@ -14,9 +14,9 @@ this (a Zen 5, one thread).
 from functools import partial
 
 from ..fuse.kernel import Counted
-from . import interior, memory
+from . import interior, joined_rows, memory
 from .accesses import operand
-from .instructions import Value
+from .begun_rows import Rows, emit_values
 from .row_counters import RowCounters
 
 
@@ -35,7 +35,7 @@ def emit_rows(k) -> None:
     def group(number, digits):
         ends = k.chunk_ends(counters.bind(number, digits))
         following = counters.following(digits)
-        _emit(k, [x for x in homes if inner not in x.variables])
+        emit_values(k, [x for x in homes if inner not in x.variables])
         start = e.instruction(f"mul i64 {number}, {extent}")
         left, right = (e.instruction(f"sub i64 {n}, {start}") for n in ("%lo", "%hi"))
         low = e.instruction(f"call i64 @llvm.smax.i64(i64 {left}, i64 0)")
@@ -46,57 +46,15 @@ def emit_rows(k) -> None:
             k.middle_ends = {ends: interior.ends_of_middle(k, along, *ends)}
         if k.kernel.whole_ends:
             k.asked_at_ends = interior.ask_at_ends(k, along, *ends)
-        _rows(k, low, high, own, lambda: _vectors(k, ends, tail))
+        rows = Rows(k, low, own)
+        if k.kernel.again.places:
+            joined_rows.emit_rows(rows, low, high, ends)
+        else:
+            rows.loop(low, high, rows.starts, lambda: _vectors(k, ends, tail))
+        k.begun_rows = {}
         return following
 
     k.loop(first, last, "1", counters.first(first), group, "group")
-
-
-def _emit(k, expressions) -> None:
-    for x in expressions:
-        k.values[x.id] = k._expression(x)
-
-
-def _rows(k, low: str, high: str, own, vectors) -> None:
-    """The rows [low, high) of the last but one loop; `own`: expressions that change with them."""
-    inner = k.kernel.rows[-2].variable
-    k.scalars[inner] = low
-    places, starts, steps = _beginnings(k, inner, k.kernel.rows[-1].variable)
-
-    def row(index, begun):
-        k.scalars[inner] = index
-        k.begun_rows = {place: (b.names[0], 0) for place, b in zip(places, begun, strict=True)}
-        _emit(k, own)
-        vectors()
-        return [_moved(k, b, step) for b, step in zip(begun, steps, strict=True)]
-
-    k.loop(low, high, "1", starts, row, "row")
-    k.begun_rows = {}
-
-
-def _beginnings(k, inner: int, along: int):
-    """(keys of `begun_rows`, where those rows begin, by how many bytes they move a turn)."""
-    loads = [x.attrs for home in ("outer", ("row", 0)) for x in k.homes.get(home, ())
-             if x.op == "load"]  # fmt: skip
-    places, starts, steps = {}, [], []
-    for number, position in [*loads, *[(s.buffer, s.position) for s in k.kernel.stores]]:
-        position = k.kernel.near.get(position, (position, 0))[0]
-        terms = dict(k.slotted.affines[position][1])
-        if terms.get(along) != "1" or min(terms) < 0 or (number, position, None) in places:
-            continue
-        type_ = memory.memory_type(k.kernel.buffers[number][0])
-        base, _ = k.position_without(position, along)
-        start = memory.pointer_at(k.e, f"%b{number}", type_, base)
-        places[number, position, None] = None
-        starts.append(Value((start,), "ptr", 1))
-        step = operand(terms.get(inner, "0"))
-        steps.append(k.e.instruction(f"mul i64 {step}, {memory.nbytes(type_)}"))
-    return list(places), starts, steps
-
-
-def _moved(k, begun: Value, step: str) -> Value:
-    name = k.e.instruction(f"getelementptr i8, ptr {begun.names[0]}, i64 {step}")
-    return Value((name,), "ptr", 1)
 
 
 def _tail_of(k):

@@ -67,6 +67,7 @@ class KernelEmitter(Accesses, VectorLoops):
         self.turned = TurnedRows(self) if self.kernel.turned else None
         self.carry_values: list[Value] = []
         self.loaded: dict = {}  # vectors of this turn: (buffer, index) -> Value
+        self.row_before: dict = {}  # what the row before has loaded (joined_rows.py)
         self._columns_read: dict | None = None  # of short rows, the last one
         self.squares: dict = {}  # columns of rows that were transposed (row_squares.py)
         self.left: str | None = None  # rows (or elements) that are left for a masked vector

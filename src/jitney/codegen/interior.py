@@ -12,6 +12,8 @@ borders these conditions are known.
 Keeps: which elements are computed, and how; only conditions known to hold are not asked.
 """
 
+from typing import NamedTuple
+
 from ..fuse.kernel import Expr, Store
 from ..fuse.tiles import LINE_BYTES
 from . import memory
@@ -20,37 +22,80 @@ from .instructions import Value
 MANY, MOST_OF_MANY = 4, 48  # copies of a stencil's middle, up to so many expressions
 
 
-def emit_parts(k, variable: int, low: str, high: str) -> None:
-    """The loops of one row; `k` is the KernelEmitter."""
+class Turn(NamedTuple):
+    """What a turn of one row or of two begins with (joined_rows.py)."""
+
+    is_pair: str
+    places: tuple[str, str, str]  # of the middle of both, see `places_of_middle`
+
+
+def emit_parts(k, variable: int, low: str, high: str, turn: Turn | None = None) -> None:
+    """The loops of one row; `k` is the KernelEmitter. In a turn of two rows the middle is left to
+    `emit_middles`; such rows are many, and the middles of the others little work."""
     fits, begun_before = _row_fits(k), k.begun_rows
-    k.begun_rows = _begun_rows(k, variable)
-    begun, last = k.middle_ends.get((low, high)) or ends_of_middle(k, variable, low, high)
+    k.begun_rows = rows_begun(k, variable)
+    plan = Middle(k, k.kernel.borders)
+    copies = _copies(k, plan) if turn is None else 1
+    places = places_of_middle(k, variable, low, high, copies) if turn is None else turn.places
     if fits is not None:  # rows at a border of another axis are all border
         k.masked_loop(variable, low, _choice(k.e, fits, low, high))
-        low, begun, last = (_choice(k.e, fits, place, high) for place in (low, begun, last))
-    plan = Middle(k, k.kernel.borders)
-    copies = _copies(k, plan)
-    first = aligned(k, k.kernel.stores[0], variable, begun, last)
-    end = _whole_steps(k, first, last, _step_of_middle(k, k.kernel.stores[0]))
-    wide_end = _whole_steps(k, first, last, k.lanes * copies)
+        low, *places = (_choice(k.e, fits, place, high) for place in (low, *places))
+    first, wide_end, end = places
 
-    def middle(start: str, wide_stop: str, stop: str) -> None:
-        if copies > 1:
-            _middle_loop(k, variable, plan, start, wide_stop, copies)
-            start = wide_stop
-        _middle_loop(k, variable, plan, start, stop, 1)
+    def emit(index: str) -> None:
+        k.bind_vector(variable, index, None)
+        plan.emit()
 
-    if k.kernel.whole_ends:
-        _end(k, variable, 0, (low, first), low)
-        middle(first, wide_end, end)
-        _end(k, variable, 1, (end, high), k.e.instruction(f"sub i64 {high}, {k.lanes}"))
-    elif k.kernel.sided:
-        k.masked_loop(variable, low, first, Middle(k, _known_at(k, variable, 0)).emit)
-        middle(first, wide_end, end)
-        k.masked_loop(variable, end, high, Middle(k, _known_at(k, variable, 1)).emit)
+    def middle(*places: str) -> None:
+        _middle(k, variable, emit, places, copies)
+
+    if k.kernel.whole_ends or k.kernel.sided:
+        _side(k, variable, 0, (low, first))
+        middle(first, wide_end, end if turn is None else _choice(k.e, turn.is_pair, first, end))
+        _side(k, variable, 1, (end, high))
     else:
         _twice(k, variable, (low, first, wide_end, end, high), middle)
     k.vector_variable, k.begun_rows = None, begun_before
+
+
+def emit_middles(k, variable: int, turn: Turn, enter: list) -> None:
+    """The middles of two rows in one loop, if it is a turn of two; `enter` has a function for each
+    row that says what is known of it."""
+    plan = Middle(k, k.kernel.borders)
+    copies = _copies(k, plan)
+    first, _, end = turn.places
+    end = _choice(k.e, turn.is_pair, end, first)
+    wide_end = _whole_steps(k, first, end, k.lanes * copies)
+
+    def emit(index: str) -> None:
+        for enter_row in enter:
+            enter_row()
+            k.bind_vector(variable, index, None)
+            plan.emit()
+            k.row_before = k.loaded
+        k.row_before = {}
+
+    _middle(k, variable, emit, (first, wide_end, end), copies)
+    k.vector_variable = None
+
+
+def places_of_middle(k, variable: int, low: str, high: str, copies: int) -> tuple:
+    """Where the middle of a row begins, where its wide vectors end, where it ends."""
+    begun, last = k.middle_ends.get((low, high)) or ends_of_middle(k, variable, low, high)
+    store = k.kernel.stores[0]
+    first = aligned(k, store, variable, begun, last)
+    wide_end = _whole_steps(k, first, last, k.lanes * copies)
+    return first, wide_end, _whole_steps(k, first, last, _step_of_middle(k, store))
+
+
+def _side(k, variable: int, end: int, part: tuple[str, str]) -> None:
+    """One end of a row, with a text of its own."""
+    start, stop = part
+    if k.kernel.whole_ends:
+        at = k.e.instruction(f"sub i64 {stop}, {k.lanes}") if end else start
+        _end(k, variable, end, part, at)
+    else:
+        k.masked_loop(variable, start, stop, Middle(k, _known_at(k, variable, end)).emit)
 
 
 def _known_at(k, variable: int, end: int) -> list:
@@ -110,7 +155,7 @@ def _twice(k, variable: int, places: tuple[str, ...], middle) -> None:
     k.loop("0", "2", "1", [], part, "part")
 
 
-def _begun_rows(k, variable: int) -> dict[tuple, tuple]:
+def rows_begun(k, variable: int) -> dict[tuple, tuple]:
     """Where the rows of the arrays begin that are read and written along them, by buffer and
     position, each with the distance from there. They are made once a row, if they are not counted
     on from the one before (`counted_rows.py`), not once for each part of it, and frozen, or LLVM
@@ -137,10 +182,18 @@ def _runs_along(k, position, variable: int) -> bool:
     return dict(whole).get(variable) == "1" and all(variable not in a.variables for a in atoms)
 
 
-def _middle_loop(k, variable: int, plan, start: str, stop: str, copies: int) -> None:
+def _middle(k, variable: int, emit, places: tuple[str, ...], copies: int) -> None:
+    """Wide vectors as far as they go, then single ones."""
+    start, wide_stop, stop = places
+    if copies > 1:
+        _middle_loop(k, variable, emit, start, wide_stop, copies)
+        start = wide_stop
+    _middle_loop(k, variable, emit, start, stop, 1)
+
+
+def _middle_loop(k, variable: int, emit, start: str, stop: str, copies: int) -> None:
     def body(index, _):
-        k.bind_vector(variable, index, None)
-        plan.emit()
+        emit(index)
         return []
 
     k.e.copies = copies
@@ -157,10 +210,15 @@ def _copies(k, plan) -> int:
 
 def _row_fits(k) -> str | None:
     """Whether this row has the values that the plan says of the other axes' conditions."""
+    return rows_fit(k, k.kernel.borders, k.kernel.rows[-1].variable)
+
+
+def rows_fit(k, borders, *apart: int) -> str | None:
+    """Whether conditions have their values, but for those on some loops."""
     fits = None
-    for border in k.kernel.borders:
+    for border in borders:
         x = border.condition
-        if k.kernel.rows[-1].variable in x.variables:
+        if not x.variables.isdisjoint(apart):
             continue
         holds = k.values[x.id].names[0]
         if not border.holds:
@@ -207,11 +265,12 @@ def _whole_steps(k, first: str, last: str, span: int) -> str:
     return k.e.instruction(f"add i64 {first}, {whole}")
 
 
-def ends_of_middle(k, variable: int, low: str, high: str) -> tuple[str, str]:
-    """The middle of a row that fits: where its own conditions have the values of the plan."""
+def ends_of_middle(k, variable: int, low: str, high: str, borders=None) -> tuple[str, str]:
+    """The middle of a row that fits: where its own conditions have the values of the plan. Or of
+    another loop, by other `borders`."""
     e = k.e
     first, last = low, high
-    for border in k.kernel.borders:
+    for border in k.kernel.borders if borders is None else borders:
         x = border.condition
         if variable not in x.variables:
             continue

@@ -161,6 +161,14 @@ class Tile(NamedTuple):
     ahead: bool
 
 
+class RowsAgain(NamedTuple):
+    """`places`: of loads, each with the one that had in the row before what it has in this one,
+    where the conditions of `borders` have the values that these say (see find_rows_again.py)."""
+
+    places: dict[Affine, Affine] = {}
+    borders: tuple = ()
+
+
 @dataclass
 class Kernel:
     """See the module's text. `buffers[i]` = (element code, 'in' | 'out' | 'inout')."""
@@ -192,6 +200,7 @@ class Kernel:
     turned: bool = False  # see turn_rows.py
     pipelined: bool = False  # see pipeline_rows.py
     ahead: int = 0  # the same
+    again: RowsAgain = RowsAgain()
     short_stride: int = SHORT_STRIDE
     beside: bool = False  # the stores fill rows' elements that follow one another, in this order
 

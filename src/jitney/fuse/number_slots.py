@@ -83,9 +83,11 @@ class _Writer:
             found.append("loops " + " ".join([self.loop(loop) for loop in stage.loops]) + part)
         found += [self.expression(expr) for expr in self.used]
         for border in kernel.borders:
-            value = "holds" if border.holds else "above" if border.above else "below"
             ends = " left" * border.ends[0] + " right" * border.ends[1]
-            found.append(f"border e{self.number[border.condition.id]} {value}{ends}")
+            found.append(f"border {self.border(border)}{ends}")
+        for place, before in kernel.again.places.items():
+            found.append(f"again {self.affine(place)} was {self.affine(before)}")
+        found += [f"if {self.border(border)}" for border in kernel.again.borders]
         for s, stage in enumerate(kernel.stages):
             found += [f"stage {s} {text}" for text in self.stage(stage)]
         if kernel.beside:
@@ -183,6 +185,10 @@ class _Writer:
 
     def name(self, atom: int) -> str:
         return self.loop_names[atom] if atom >= 0 else f"e{self.number[-1 - atom]}"
+
+    def border(self, border) -> str:
+        value = "holds" if border.holds else "above" if border.above else "below"
+        return f"e{self.number[border.condition.id]} {value}"
 
     # ------------------------------------------------------------------ results
     def store(self, store: Store) -> str:

@@ -14,6 +14,7 @@ from ..ir.target import CpuTarget
 from ..ir.types import nbytes_of
 from . import affine as af
 from .block_rows import block_rows
+from .find_rows_again import find_rows_again
 from .interior import find_borders, has_whole_ends
 from .kernel import MOST_BESIDE, Counted, Expr, Kernel, Loop, Stream
 from .near_loads import find_near_loads, find_woven_loads
@@ -54,6 +55,7 @@ def reach_memory(kernel: Kernel, used: list[Expr], target: CpuTarget) -> None:
     lanes = lanes_of(kernel, used, target)
     kernel.counted = _counted_rows(kernel, lanes)
     kernel.whole_ends = has_whole_ends(kernel, lanes)
+    kernel.again = find_rows_again(kernel, used, target)
     ends_in_parts = kernel.whole_ends or kernel.counted == Counted.BOTH
     kernel.overlaps = ends_in_parts and not target.avx512 and _may_overlap(kernel, used)
     if kernel.counted == Counted.ONE:
