@@ -88,6 +88,20 @@ def test_which_rows_are_joined():
 
 
 @WIDE
+def test_a_midst_that_is_not_read_joins_no_rows():
+    """Of four points, what one row reads the row before has not loaded."""
+
+    def four_fixed(x):
+        inside = x[1:-1, :-2] + x[1:-1, 2:] + x[:-2, 1:-1] + x[2:, 1:-1]
+        return x.at[1:-1, 1:-1].set(inside)
+
+    x = jnp.zeros((200, 1024))
+    assert "turn.head" not in jax.explain(four_fixed, x, rounds=1).as_text("llvm")
+    five = jax.explain(lambda x: five_fixed(jnp, x), x, rounds=1).as_text("llvm")
+    assert "turn.head" in five
+
+
+@WIDE
 def test_a_new_size_has_the_same_text():
     sizes = [(200, 1024), (301, 2000)]
     for fun in STENCILS:

@@ -47,7 +47,7 @@ def emit_rows(k) -> None:
         if k.kernel.whole_ends:
             k.asked_at_ends = interior.ask_at_ends(k, along, *ends)
         rows = Rows(k, low, own)
-        if k.kernel.again.places:
+        if joined_rows.are_worth_it(k):
             joined_rows.emit_rows(rows, low, high, ends)
         else:
             rows.loop(low, high, rows.starts, lambda: _vectors(k, ends, tail))

@@ -84,6 +84,13 @@ class Middle:
         return [x for x in self.k.used if x.id in self.needed and x.id not in self.known
                 and x.id not in self.same]  # fmt: skip
 
+    def places_loaded(self) -> set:
+        """The indices of loads that are not masked."""
+        return {
+            x.attrs[1] for x in self.needed_expressions()
+            if x.op == "load" and (not x.args or self.value_of(x.args[0]))
+        }  # fmt: skip
+
     def emit(self, stored_lanes=None) -> None:
         """One vector of the row (or several copies), of which `stored_lanes()` are stored."""
         k = self.k
