@@ -8,7 +8,7 @@ are in registers when the second row asks for them.
 
 What a stencil reads comes from the first cache, where each line that is brought in or written back
 takes time of its loads: five points of 1024 x 1024 in the third cache took 125 us by one thread of
-a Zen 4, and take 113; in C by rows of two 105, and a copy 86.
+a Zen 4, and take 116; in C by rows of two 105, and a copy 86.
 """
 
 from ..ir.target import CpuTarget
@@ -27,7 +27,7 @@ def find_rows_again(kernel: Kernel, used: list[Expr], target: CpuTarget) -> Rows
         return RowsAgain()
     if not target.avx512 or kernel.stream or kernel.rows[-2].extent < LEAST_ROWS:
         return RowsAgain()  # of sixteen registers too few are left
-    if kernel.whole_ends:  # short rows, of which turns of two cost more than they save
+    if kernel.whole_ends:  # turns of two cost short rows too much (life of 256 x 256 a sixth)
         return RowsAgain()
     failing = {b.condition.id for b in kernel.borders if not b.holds}  # at the rows' ends only
     middle = _MiddleRows(kernel, used)
