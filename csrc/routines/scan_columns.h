@@ -58,8 +58,8 @@ static void scan_columns(const typename Code::Stored* in, typename Code::Stored*
 // registers. Sixteen rows and four vectors are rarely walked in the other thread's way: where runs of 2 KiB or more are
 // read and written whole, the caches fetch what follows them, which the other thread is about to write (Zen 4, 1024 x
 // 1024 f32 in the third cache, medians: two threads, each a half of the columns row by row 94 us, four rows at a time 93,
-// 256 columns from the first row to the last with sums in registers 60 to 69, so 56; a copy 43. One thread: halves 99,
-// 256 columns 106.)
+// 256 columns from the first row to the last with sums in registers 60 to 69, so 56; a copy 43. One thread, four rows at
+// a time: halves 99, 256 columns 106.)
 template <class Code, class Op, int kRows, int kVectors>
 static void scan_rows_together(const typename Code::Stored* in, typename Code::Stored* out, int64_t step,
                                int64_t width) {

@@ -117,3 +117,44 @@ def test_loops_of_such_stencils():
     for _ in range(7):
         want = five_periodic(np, want) % 91
     np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("shape", [(64, 1024), (63, 700), (200, 1029)])
+@pytest.mark.parametrize("mode", ["constant", "edge", "wrap"])
+@pytest.mark.parametrize("step", [2, 3])
+def test_rows_some_steps_apart(step, mode, shape):
+    """Conditions on rows have factors of their own."""
+
+    def stencil(np, x):
+        p = np.pad(x, [(step, step), (1, 1)], mode=mode)
+        above, below = p[: -2 * step : 2 * step], p[2 * step :: 2 * step]
+        above = above[: len(below)]
+        rows = [row[:, k : k + x.shape[1]] for row in (above, below) for k in range(3)]
+        return sum((k + 1) * row for k, row in enumerate(rows))
+
+    x = integers(*shape)
+    np.testing.assert_array_equal(jax.jit(lambda x: stencil(jnp, x))(x), stencil(np, x))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+def test_rows_in_reverse(dtype):
+    def stencil(np, x):
+        return five_periodic(np, x[::-1]) + five_periodic(np, x)[::-1]
+
+    x = integers(101, 777).astype(dtype)
+    np.testing.assert_array_equal(jax.jit(lambda x: stencil(jnp, x))(x), stencil(np, x))
+
+
+def test_every_second_row_behind_an_offset():
+    """The rows behind the array are zeros. Where they begin depends on the rows' factor: none are
+    joined, or (were that taken for one) rows that lie behind the array would be."""
+
+    def stencil(np, x):
+        p = np.pad(x, [(0, 40), (1, 1)])
+        above, below = p[200::2][:67], p[202::2][:67]
+        rows = [row[:, k : k + x.shape[1]] for row in (above, below) for k in range(3)]
+        return sum((k + 1) * row for k, row in enumerate(rows))
+
+    x = integers(310, 1024)
+    assert rows_again(stencil, x) == 0
+    np.testing.assert_array_equal(jax.jit(lambda x: stencil(jnp, x))(x), stencil(np, x))

@@ -9,6 +9,7 @@ turns; with `sided` each has a text of its own, in which the other's conditions 
 may be empty, and so may the middle, which begins where a vector of the result begins in memory.
 Rows in which a condition on another axis has the other value are one masked loop, so that in those
 borders these conditions are known.
+`emit_middles` does the middles of two such rows in one loop (`joined_rows.py`).
 Keeps: which elements are computed, and how; only conditions known to hold are not asked.
 """
 
@@ -288,6 +289,7 @@ def _range(k, x: Expr, variable: int) -> tuple[str, str]:
     """[start, stop) of the vector loop in which the condition holds."""
     e = k.e
     base, factor = k.position_without(x.args[0].attrs[-1], variable)
+    assert factor in ("1", "-1"), "other steps need a division"
     limit = k.values[x.args[1].id].names[0]
     if factor == "1":
         return e.instruction(f"sub i64 0, {base}"), e.instruction(f"sub i64 {limit}, {base}")

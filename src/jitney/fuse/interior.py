@@ -85,11 +85,16 @@ def _is_a_step(x: Expr, inner: int) -> bool:
     return is_number and inner not in x.variables
 
 
+def is_condition_on_place(x: Expr) -> bool:
+    """Whether an expression is 0 <= place < limit, with an index and a number."""
+    if x.op != "lt" or x.args[0].op != "index" or x.args[0].dtype != "u64":
+        return False
+    return x.args[1].op in ("const", "param")
+
+
 def _variable_of(x: Expr, inner: int) -> int | None:
     """The only loop variable of a condition on positions."""
-    if x.op != "lt" or x.args[0].op != "index" or x.args[0].dtype != "u64":
-        return None
-    if x.args[1].op not in ("const", "param"):
+    if not is_condition_on_place(x):
         return None
     terms = x.args[0].attrs[-1][1]
     if len(terms) != 1 or terms[0][0] < 0:
