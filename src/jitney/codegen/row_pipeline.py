@@ -18,6 +18,7 @@ from . import reduce
 from .accesses import operand
 from .elementwise import llvm_type
 from .instructions import Value
+from .staggered_loop import Bounds
 
 
 class Pipeline:
@@ -211,7 +212,7 @@ def emit_columns(k, variable, low, high) -> None:
             return found
 
         extent = operand(k.slotted.extents[k.kernel.stages[0].loops[0].variable])
-        return k.loop("0", extent, "1", starts, row, "stages")
+        return k.staggered(Bounds("0", extent, "1"), starts, row, "stages", many=True)[0]
 
     def whole(_, __):
         Pipeline(k, bind, following, around).emit(count, [Value((low,), "i64", 1)])

@@ -8,8 +8,13 @@ takes and returns the carried values. Out: the loops' blocks. `VectorLoops` is t
 time; small kernels are masked throughout, which halves the code to compile.
 """
 
+from typing import NamedTuple
+
 from . import memory, row_squares, sweep
 from .instructions import Value
+from .loop_parts import find_parts
+from .staggered_loop import Bounds
+from .staggered_loop import write as write_staggered
 
 # Unrolled copies by the cost of one iteration: light bodies need several to cover latencies, heavy
 # ones overlap well enough in the reorder buffer and would only lengthen the compile.
@@ -20,44 +25,88 @@ COPIES_BY_COST = ((14, 4), (150, 2))
 COPIES_OF_AVX2 = ((100, 4), (150, 2))
 
 
+class Turn(NamedTuple):
+    """A turn of a loop that is not written yet: labels (before it, of its body, after the loop),
+    its index, what is carried when it begins, its lines, and of each name in that its type, what it
+    is before the first turn and what at a turn's end."""
+
+    labels: list[str]
+    index: str
+    phis: list[Value]
+    lines: list[str]
+    carried: dict[str, tuple[str, str, str]]
+
+
 class VectorLoops:
     """Needs `e`, `kernel`, `slotted`, `used`, `homes`, `lane`, `lanes`, `values` and `scalars`."""
 
     def loop(self, low, high, step, carried, body, label):
         """for (i = low; i < high; i += step); `body(i, carried)` returns the carried values."""
+        return self._write(self._turn(carried, body, label), Bounds(low, high, step))
+
+    def staggered(self, bounds, carried, body, label, many=False):
+        """As `loop`, by turns that overlap where that gains (staggered_loop.py). (Carried values,
+        index after the loop, None for that of `_advance`.) Of fewer turns than there are parts it
+        does none, unless there are known to be `many`."""
+        e, turn = self.e, self._turn(carried, body, label)
+        ends = {name: end for name, (_, _, end) in turn.carried.items()}
+        parts = find_parts(turn.lines, turn.index, ends) if e.target.avx512 else None
+        if parts is None:
+            return self._write(turn, bounds), None
+        head, inside, done = turn.labels
+        if not many:
+            before, last = e.block, int(bounds.step) * parts.last
+            most = e.instruction(f"add i64 {bounds.low}, {last}")
+            enough = e.instruction(f"icmp slt i64 {most}, {bounds.high}")
+            e.emit_raw(f"  br i1 {enough}, label %{head}, label %{done}.all")
+            e.begin_block(head)
+        names, end = write_staggered(e, parts, bounds, turn.carried, (inside, done))
+        if not many:
+            after, joined = e.block, {name: e.fresh() for name in (turn.index, *names)}
+            e.emit_raw(f"  br label %{done}.all")
+            e.begin_block(f"{done}.all")
+            came = {turn.index: ("i64", bounds.low, end)}
+            came |= {name: (*turn.carried[name][:2], names[name]) for name in names}
+            for name, (type_, none, all_) in came.items():
+                phi = f"phi {type_} [ {none}, %{before} ], [ {all_}, %{after} ]"
+                e.emit_raw(f"  {joined[name]} = {phi}")
+            end, names = joined[turn.index], joined
+        return [Value(tuple(names[n] for n in v.names), v.type, v.lanes) for v in turn.phis], end
+
+    def _turn(self, carried, body, label) -> Turn:
+        """A turn of a loop, of which nothing is written yet."""
         e = self.e
-        head, inside, done = (e.fresh_label(f"{label}.{part}") for part in ("head", "body", "done"))
-        before = e.block
-        e.emit_raw(f"  br label %{head}")
-        e.begin_block(head)
-        index, following = e.fresh(), e.fresh()
-        e.emit_raw(f"  {index} = phi i64 [ {low}, %{before} ], [ {following}, %{inside}.latch ]")
-        phis, slots = [], []
-        for value in carried:
-            names = tuple(e.fresh() for _ in value.names)
-            slots.append((len(e.lines), names, value))
-            e.lines.extend([""] * len(names))
-            phis.append(Value(names, value.type, value.lanes))
-        test = e.fresh()
-        e.emit_raw(f"  {test} = icmp slt i64 {index}, {high}")
-        e.emit_raw(f"  br i1 {test}, label %{inside}, label %{done}")
+        labels = [e.fresh_label(f"{label}.{part}") for part in ("head", "body", "done")]
+        index = e.fresh()
+        phis = [Value(tuple(e.fresh() for _ in v.names), v.type, v.lanes) for v in carried]
         memo, values, squares = dict(e._memory), dict(self.values), dict(self.squares)
-        e.begin_block(inside)
+        before, outer, e.lines, e.block = e.block, e.lines, [], labels[1]
         results = body(index, phis)
-        e.emit_raw(f"  br label %{inside}.latch")
-        e.begin_block(f"{inside}.latch")
-        e.emit_raw(f"  {following} = add i64 {index}, {step}")
-        e.emit_raw(f"  br label %{head}")
+        lines, e.lines, e.block = e.lines, outer, before
         e._memory, self.values, self.squares = memo, values, squares
-        for (line, names, start), result in zip(slots, results, strict=True):
-            for k, name in enumerate(names):
-                ended = result.names[k if len(result.names) > 1 else 0]
-                e.lines[line + k] = (
-                    f"  {name} = phi {start.text} [ {start.names[k]}, %{before} ], "
-                    f"[ {ended}, %{inside}.latch ]"
-                )
+        names = {
+            name: (start.text, start.names[k], result.names[k if len(result.names) > 1 else 0])
+            for phi, start, result in zip(phis, carried, results, strict=True)
+            for k, name in enumerate(phi.names)
+        }
+        return Turn(labels, index, phis, lines, names)
+
+    def _write(self, turn: Turn, bounds):
+        """The loop of such turns; its carried values."""
+        e = self.e
+        head, inside, done = turn.labels
+        before, following, test = e.block, e.fresh(), e.fresh()
+        e.lines += [f"  br label %{head}", f"{head}:"]
+        carried = {turn.index: ("i64", bounds.low, following), **turn.carried}
+        for name, (type_, start, end) in carried.items():
+            came = f"[ {start}, %{before} ], [ {end}, %{inside}.latch ]"
+            e.emit_raw(f"  {name} = phi {type_} {came}")
+        e.emit_raw(f"  {test} = icmp slt i64 {turn.index}, {bounds.high}")
+        e.emit_raw(f"  br i1 {test}, label %{inside}, label %{done}")
+        e.lines += [f"{inside}:", *turn.lines, f"  br label %{inside}.latch", f"{inside}.latch:"]
+        e.lines += [f"  {following} = add i64 {turn.index}, {bounds.step}", f"  br label %{head}"]
         e.begin_block(done)
-        return phis
+        return turn.phis
 
     def _vector_loop(self, variable, low, high, carried, body):
         """Runs `body(carried) -> carried` along a vector loop; see [Note: tails]."""
@@ -75,8 +124,12 @@ class VectorLoops:
                 return body(accumulators)
 
             e.copies = copies
-            carried = self.loop(low, limit, span, carried, full, "full")
-            low = self._advance(low, high, span)
+            bounds = Bounds(low, limit, span)
+            if k.pipelined:
+                carried, end = self.staggered(bounds, carried, full, "full")
+            else:
+                carried, end = self.loop(*bounds, carried, full, "full"), None
+            low = end or self._advance(low, high, span)
         return self._tail(variable, low, high, carried, body, masked_only)
 
     def masked_loop(self, variable, low, high, emit=None) -> None:

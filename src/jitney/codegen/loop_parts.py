@@ -1,0 +1,167 @@
+"""Where the chain of instructions that is a loop's body can be cut in parts.
+
+In: the lines of a body, one basic block, its index, and what it carries from turn to turn. Out:
+`find_parts`: the instructions, each with the number of its part, if the chain is long and the
+values that cross the cuts are few; what a part reads, it or an earlier one has computed.
+"""
+
+import re
+from dataclasses import dataclass, field
+
+NAME = re.compile(r"%[\w.]+")
+CALLED = re.compile(r"@llvm\.(?:x86\.avx512\.)?(?:mask\.)?(\w+)")
+# Cycles until a result can be used, on Zen 4, Zen 5 and Golden Cove about; others take four.
+LATENCIES = {"load": 7, "fcmp": 0, "icmp": 0, "bitcast": 0, "select": 3, "fdiv": 13, "fma": 5,
+             "permvar": 5, "scalef": 8, "sqrt": 15}  # fmt: skip
+ADDRESSES = ("add i64", "sub i64", "mul i64", "getelementptr")
+PART = 15  # cycles of the chain that are worth a part of their own
+MOST_PARTS = 3
+# Values that cross cuts and accumulators: as many registers, of 32, beside constants and what a
+# part computes. Log-sum-exp of two rows in three parts would have 28 (10.3 cycles a vector), in two
+# it has 20 (10.05), uncut 12 (10.3); softmax in three parts has 14.
+MOST_WAITING = 22
+
+
+@dataclass
+class Line:
+    """An instruction: its result ('' for none), what it reads, the cycle in which it could begin,
+    and its part."""
+
+    text: str
+    name: str
+    reads: list[str]
+    start: int = 0
+    part: int = 0
+
+    @property
+    def latency(self) -> int:
+        called = CALLED.search(self.text)
+        operation = called[1] if called else self.text.split(" = ")[-1].split()[0]
+        return LATENCIES.get(operation, 4)
+
+
+@dataclass
+class Body:
+    """A loop's instructions: `fixed` ones, the same in all turns; those of `addresses`, which every
+    part computes for its own vector; and the others."""
+
+    index: str
+    carried: dict[str, str]  # name at the beginning of a turn -> at its end
+    fixed: list[Line] = field(default_factory=list)
+    addresses: dict[str, Line] = field(default_factory=dict)
+    lines: list[Line] = field(default_factory=list)
+
+    @property
+    def last(self) -> int:
+        """The number of the last part."""
+        return max(line.part for line in self.lines)
+
+    def awaited(self, line: Line) -> list[str]:
+        """What an instruction reads, for addresses what they are computed from."""
+        found, stack = [], list(line.reads)
+        while stack:
+            read = stack.pop()
+            if read in self.addresses:
+                stack += self.addresses[read].reads
+            else:
+                found.append(read)
+        return found
+
+    def waiting(self) -> dict[tuple[str, int], str]:
+        """(value, turns ago) of what parts read of earlier ones -> the text of its instruction."""
+        made, found = {line.name: line for line in self.lines if line.name}, {}
+        for line in self.lines:
+            for read in self.awaited(line):
+                if read in made:
+                    for ago in range(1, line.part - made[read].part + 1):
+                        found[read, ago] = made[read].text
+        return found
+
+
+def find_parts(texts: list[str], index: str, carried: dict[str, str]) -> Body | None:
+    """The instructions of a body in two parts or more, or None. `carried`: the name of each value
+    at the beginning of a turn -> at its end."""
+    body = _parse(texts, index, carried)
+    if body is None or not _time(body):
+        return None
+    longest = max(line.start for line in body.lines)
+    for count in range(min(MOST_PARTS, longest // PART), 1, -1):
+        reach = longest / count / 3
+        cuts = [_best_cut(body, longest * k / count, reach) for k in range(1, count)]
+        for line in body.lines:
+            line.part = sum(line.start >= at for at in cuts)
+        if len(body.waiting()) + len(carried) <= MOST_WAITING:
+            return body
+    return None
+
+
+def _parse(texts: list[str], index: str, carried: dict[str, str]) -> Body | None:
+    """None where there are branches, or something may be read that the turn has written."""
+    body, varying, wrote = Body(index, carried), {index, *carried}, False
+    for text in texts:
+        if not text.startswith("  ") or text.startswith("  br "):
+            return None
+        name, equals, right = text.strip().partition(" = ")
+        if not equals:
+            name, right = "", text
+        line = Line(text, name, NAME.findall(right))
+        is_load = right.startswith("load ") or ".load." in right
+        if is_load and wrote:
+            return None
+        wrote = wrote or (not name and "prefetch" not in right)
+        if name and not is_load and not any(read in varying for read in line.reads):
+            body.fixed.append(line)
+            continue
+        varying.add(name)
+        if right.startswith(ADDRESSES) and not any(read in carried for read in line.reads):
+            body.addresses[name] = line
+        else:
+            body.lines.append(line)
+    return body
+
+
+def _time(body: Body) -> bool:
+    """Gives each instruction the cycle in which it can begin; whether the turn makes what
+    it carries on, if it reads it from what it has read."""
+    ready: dict[str, int] = {}
+    for line in body.lines:
+        line.start = max((ready.get(read, 0) for read in body.awaited(line)), default=0)
+        ready[line.name] = line.start + line.latency
+    groups = [_computed_from(body, name) for name in body.carried]
+    changed = True
+    while changed:  # what a turn makes of what the one before has left begins together: in one part
+        changed = False
+        for group in groups:
+            start = max((line.start for line in group), default=0)
+            changed = changed or any(line.start != start for line in group)
+            for line in group:
+                line.start = start
+    made = {line.name for line in body.lines}
+    return bool(body.lines) and all(
+        end == name or end in ({line.name for line in group} or made)
+        for group, (name, end) in zip(groups, body.carried.items(), strict=True)
+    )
+
+
+def _computed_from(body: Body, carried: str) -> list[Line]:
+    """The instructions that read a carried value, or what is computed from it."""
+    names, found = {carried}, []
+    for line in body.lines:
+        if any(read in names for read in body.awaited(line)):
+            names.add(line.name)
+            found.append(line)
+    return found
+
+
+def _best_cut(body: Body, target: float, reach: float) -> int:
+    """The cycle, about the target, across which the fewest values live."""
+    times = sorted({line.start for line in body.lines})
+    near = [at for at in times if abs(at - target) <= reach]
+    near = near or [min(times, key=lambda at: abs(at - target))]
+    return min(near, key=lambda at: (_crossing(body, at), abs(at - target)))
+
+
+def _crossing(body: Body, at: int) -> int:
+    before = {line.name for line in body.lines if line.name and line.start < at}
+    later = [line for line in body.lines if line.start >= at]
+    return len({read for line in later for read in body.awaited(line) if read in before})

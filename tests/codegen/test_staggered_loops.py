@@ -1,0 +1,161 @@
+"""Loops whose turns do the ends of some vectors beside the beginnings of others: where they are cut,
+and that every bit is that of loops that do one vector after another."""
+
+import re
+from collections import OrderedDict
+
+import numpy as np
+import pytest
+
+import jitney as jax
+import jitney.numpy as jnp
+from jitney.backend import object_cache
+from jitney.backend.host import host_target
+from jitney.codegen import vector_loops
+from jitney.codegen.loop_parts import find_parts
+from jitney.codegen.staggered_loop import type_of
+
+WIDE = pytest.mark.skipif(not host_target().avx512, reason="needs 32 vector registers")
+
+PROGRAMS = {
+    "softmax": lambda x: jax.nn.softmax(x, axis=-1),
+    "softmax of columns": lambda x: jax.nn.softmax(x, axis=0),
+    "log-sum-exp": lambda x: jax.nn.logsumexp(x, axis=-1),
+    "log-softmax": lambda x: jax.nn.log_softmax(x, axis=-1),
+    "exponentials over their mean": lambda x: jnp.exp(x) / jnp.exp(x).mean(-1, keepdims=True),
+    "entropy": lambda x: -(jax.nn.softmax(x) * jax.nn.log_softmax(x)).sum(-1),
+}
+
+ALWAYS = ("softmax", "softmax of columns", "log-sum-exp")
+
+
+def numbers(*shape, dtype=np.float32):
+    x = np.random.default_rng(sum(shape)).normal(size=shape).astype(dtype) * 4
+    x.flat[:: 7919] = -np.inf
+    x.flat[3 :: 9973] = np.nan
+    x.flat[5 :: 12345] = 1e30
+    return x
+
+
+def compiled_anew(monkeypatch, choose, fun, *arguments) -> list[np.ndarray]:
+    """Results of kernels that are not met from earlier: loops are staggered as `choose` says."""
+    monkeypatch.setenv("JITNEY_CACHE_DIR", "")
+    monkeypatch.setattr(object_cache, "_regions", OrderedDict())
+    monkeypatch.setattr(vector_loops, "find_parts", choose)
+    jax.clear_caches()
+    results = jax.tree_util.tree_leaves(jax.jit(fun)(*arguments))
+    jax.clear_caches()
+    return [np.asarray(r) for r in results]
+
+
+def compare(monkeypatch, fun, *arguments) -> int:
+    """How many loops are staggered; every bit is that of loops that are not."""
+    found = []
+
+    def choose(*body):
+        found.append(find_parts(*body))
+        return found[-1]
+
+    results = compiled_anew(monkeypatch, choose, fun, *arguments)
+    plain = compiled_anew(monkeypatch, lambda *_: None, fun, *arguments)
+    for one, other in zip(results, plain, strict=True):
+        assert one.tobytes() == other.tobytes()
+    return sum(parts is not None for parts in found)
+
+
+# Three turns, a few, and many; whole vectors and ends; one row, two, an odd number.
+@WIDE
+@pytest.mark.parametrize("shape", [(1, 3000), (2, 100), (3, 127), (33, 257), (70, 300),
+                                   (101, 1025), (5, 1024), (300, 310)])  # fmt: skip
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_every_bit_is_that_of_plain_loops(monkeypatch, name, shape):
+    found = compare(monkeypatch, PROGRAMS[name], numbers(*shape))
+    assert found or name not in ALWAYS or shape != (300, 310)
+
+
+@WIDE
+@pytest.mark.parametrize("shape", [(101, 300), (300, 1057), (1000, 256), (130, 1024)])
+def test_columns(monkeypatch, shape):
+    assert compare(monkeypatch, PROGRAMS["softmax of columns"], numbers(*shape))
+
+
+@WIDE
+@pytest.mark.parametrize("dtype", ["float64", "float16", "bfloat16", "int32", "int8"])
+@pytest.mark.parametrize("name", ["softmax", "softmax of columns", "log-sum-exp"])
+def test_element_types(monkeypatch, name, dtype):
+    x = np.nan_to_num(numbers(300, 310), neginf=-9, posinf=9).clip(-9, 9)
+    with jax.enable_x64(True):
+        compare(monkeypatch, PROGRAMS[name], jnp.asarray(x, dtype))
+
+
+EXPONENTIAL = """\
+  %a = add i64 %row, %i
+  %p = getelementptr float, ptr %b0, i64 %a
+  %x = load <16 x float>, ptr %p, align 4
+  %w = fsub <16 x float> %m, %n
+  %y = fmul <16 x float> %x, %w
+  %z = call <16 x float> @llvm.x86.avx512.mask.scalef.ps.512(<16 x float> %y, <16 x float> %y)
+  %u = call <16 x float> @llvm.fma.v16f32(<16 x float> %z, <16 x float> %z, <16 x float> %y)
+  %v = fdiv <16 x float> %u, %w
+  %l = fcmp ogt <16 x float> %s, %v
+  %t = select <16 x i1> %l, <16 x float> %s, <16 x float> %v
+  %q = getelementptr float, ptr %b1, i64 %a
+  store <16 x float> %v, ptr %q, align 4
+""".splitlines()
+
+
+def test_parts_of_a_body():
+    body = find_parts(EXPONENTIAL, "%i", {"%s": "%t"})
+    assert [line.name for line in body.fixed] == ["%w"]
+    assert set(body.addresses) == {"%a", "%p", "%q"}
+    parts = {line.name: line.part for line in body.lines}
+    assert parts["%x"] == 0 and parts["%v"] >= 1
+    assert parts["%l"] == parts["%t"], "what is carried is computed in one part"
+    made = {}
+    for line in body.lines:  # nothing is read before it is there
+        assert all(made.get(read, 0) <= line.part for read in body.awaited(line))
+        made[line.name] = line.part
+    assert all(1 <= ago <= body.last for _, ago in body.waiting())
+
+
+@pytest.mark.parametrize("extra, where", [
+    ("  br label %elsewhere", 5),
+    ("elsewhere:", 5),
+    ("  %again = load float, ptr %q", 12),  # of what may have just been written
+])  # fmt: skip
+def test_bodies_that_stay_whole(extra, where):
+    assert find_parts([*EXPONENTIAL[:where], extra, *EXPONENTIAL[where:]], "%i", {"%s": "%t"}) is None
+
+
+def test_short_chains_stay_whole():
+    assert find_parts(EXPONENTIAL[:3], "%i", {}) is None
+
+
+def test_what_is_read_a_turn_later_stays_whole():
+    """%s is not what the turn makes of %s, but what it has read: parts would read another's."""
+    assert find_parts(EXPONENTIAL, "%i", {"%s": "%x"}) is None
+
+
+def test_many_values_across_a_cut_stay():
+    many = [line.replace("%", f"%c{k}.") for k in range(12) for line in EXPONENTIAL]
+    many = [re.sub(r"%c\d+\.(i|row|b0|b1|m|n)\b", r"%\1", line) for line in many]
+    reads = [line for line in many if "store" not in line]
+    assert find_parts(reads, "%i", {f"%c{k}.s": f"%c{k}.t" for k in range(12)}) is None
+
+
+@pytest.mark.parametrize("text, type_", [
+    ("fadd <16 x float> %a, %b", "<16 x float>"),
+    ("load <8 x double>, ptr %p, align 8", "<8 x double>"),
+    ("fcmp olt <16 x float> %a, %b", "<16 x i1>"),
+    ("icmp slt i64 %a, %b", "i1"),
+    ("select <16 x i1> %m, <16 x half> %a, <16 x half> %b", "<16 x half>"),
+    ("fpext <16 x bfloat> %a to <16 x float>", "<16 x float>"),
+    ("bitcast <16 x i1> %a to i16", "i16"),
+    ("extractelement <16 x float> %a, i64 3", "float"),
+    ("shufflevector <16 x i8> %a, <16 x i8> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>",
+     "<4 x i8>"),
+    ("call <16 x float> @llvm.fma.v16f32(<16 x float> %a, <16 x float> %b, <16 x float> %c)",
+     "<16 x float>"),
+])  # fmt: skip
+def test_types_of_results(text, type_):
+    assert type_of(f"  %r = {text}") == type_
