@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 LABEL = re.compile(r"^(\.L\w+):")
 JUMP = re.compile(r"^\tj(?!mp)[a-z]+\t(\.L\w+)$")
-STEP = re.compile(r"^\taddq\t\$(-?\d+), %r\w+$")
+STEP = re.compile(r"^\taddq\t\$(-?\d+), (%r\w+)$")
 BY_ROWS = re.compile(r"^\tincq\t%r\w+$")
 BASE = re.compile(r"\((%\w+|)")
 REGISTER = re.compile(r"%([xyz])mm\d+")
@@ -70,8 +70,11 @@ def of_loop(body: list[str]) -> Work | None:
 
 
 def elements(body: list[str]) -> int:
-    """How many elements an iteration does: its step, or the lanes it moves where it takes rows."""
-    steps = [int(m[1]) for line in body[-4:] if (m := STEP.match(line))]
+    """How many elements an iteration does: its step, or the lanes it moves where it takes rows.
+    What is copied from another register in each iteration, and added to, is no step."""
+    copied = {line.rpartition(" ")[2] for line in body if line.startswith("\tmovq\t%")}
+    found = [m for line in body[-4:] if (m := STEP.match(line)) and m[2] not in copied]
+    steps = [int(m[1]) for m in found]
     if any(map(BY_ROWS.match, body[-8:])):
         if any("kunpck" in line for line in body):  # the columns left over
             return 0

@@ -1,5 +1,5 @@
-"""Loops whose turns do the ends of some vectors beside the beginnings of others: where they are cut,
-and that every bit is that of loops that do one vector after another."""
+"""Loops whose turns do the ends of some vectors beside the beginnings of others: where they are
+cut, and that every bit is that of loops that do one vector after another."""
 
 import re
 from collections import OrderedDict
@@ -79,6 +79,34 @@ def test_columns(monkeypatch, shape):
     assert compare(monkeypatch, PROGRAMS["softmax of columns"], numbers(*shape))
 
 
+ELEMENTS = {
+    "exp": jnp.exp,
+    "gelu": jax.nn.gelu,
+    "softplus": jax.nn.softplus,
+    "sum of exponentials": lambda x: jnp.exp(x).sum(),
+    "sums of rows": lambda x: jnp.exp(x.reshape(-1, 500)).sum(1),
+    "two results": lambda x: (jnp.tanh(x), jnp.exp(x) - jnp.exp(2 * x)),
+    "backwards": lambda x: jnp.exp(x[::-1]),
+    "part of it": lambda x: jnp.exp(x[3:-5]) * jnp.log1p(x[7:-1] ** 2),
+    "elements by number": lambda x: jnp.exp(-x * jnp.arange(x.size)),
+    "whole numbers": lambda x: jnp.exp(x.astype(jnp.int16) * 0.5).astype(jnp.int32),
+}
+
+
+# Pieces end with whole turns and in the midst of them; rows of a length that is no whole vector.
+@WIDE
+@pytest.mark.parametrize("size", [262500, 270000, 401500])
+@pytest.mark.parametrize("name", ELEMENTS)
+def test_elements(monkeypatch, name, size):
+    found = compare(monkeypatch, ELEMENTS[name], numbers(size))
+    assert found or name not in ("exp", "gelu", "softplus", "sum of exponentials")
+
+
+@WIDE
+def test_few_elements_are_compiled_quickly(monkeypatch):
+    assert compare(monkeypatch, jnp.exp, numbers(200_000)) == 0
+
+
 @WIDE
 @pytest.mark.parametrize("dtype", ["float64", "float16", "bfloat16", "int32", "int8"])
 @pytest.mark.parametrize("name", ["softmax", "softmax of columns", "log-sum-exp"])
@@ -124,7 +152,8 @@ def test_parts_of_a_body():
     ("  %again = load float, ptr %q", 12),  # of what may have just been written
 ])  # fmt: skip
 def test_bodies_that_stay_whole(extra, where):
-    assert find_parts([*EXPONENTIAL[:where], extra, *EXPONENTIAL[where:]], "%i", {"%s": "%t"}) is None
+    lines = [*EXPONENTIAL[:where], extra, *EXPONENTIAL[where:]]
+    assert find_parts(lines, "%i", {"%s": "%t"}) is None
 
 
 def test_short_chains_stay_whole():

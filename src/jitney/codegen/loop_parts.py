@@ -78,14 +78,14 @@ class Body:
         return found
 
 
-def find_parts(texts: list[str], index: str, carried: dict[str, str]) -> Body | None:
-    """The instructions of a body in two parts or more, or None. `carried`: the name of each value
-    at the beginning of a turn -> at its end."""
+def find_parts(texts: list[str], index: str, carried: dict[str, str], least=2) -> Body | None:
+    """The instructions of a body in so many parts at least, or None. `carried`: the name of each
+    value at the beginning of a turn -> at its end."""
     body = _parse(texts, index, carried)
     if body is None or not _time(body):
         return None
     longest = max(line.start for line in body.lines)
-    for count in range(min(MOST_PARTS, longest // PART), 1, -1):
+    for count in range(min(MOST_PARTS, longest // PART), least - 1, -1):
         reach = longest / count / 3
         cuts = [_best_cut(body, longest * k / count, reach) for k in range(1, count)]
         for line in body.lines:

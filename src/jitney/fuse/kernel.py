@@ -10,14 +10,14 @@ neighbouring rows) or 'stage' (the last loop of every stage: lanes are neighbour
 row). With a `tile` along u, the last two row loops (u, v) run in squares in which loads that are
 contiguous along u are transposed in registers. `borders` are conditions that are constants in the
 middle of the row loops, `sided`: and at one end of them, `whole_ends`: which are one vector each
-(interior.py). With `sweep` the stage of a
-kernel that reduces columns takes that many rows at a time, of all columns (codegen/sweep.py). With
-`jumps` the runs read that many rows later are asked for. With `pairs` each row is two
-(pair_rows.py). `copies` vectors of rows keep their saved values side by side. `turned`: lanes are
-rows, but neighbours in memory are elements of one (turn_rows.py). `pipelined`: each stage does
-another row (pipeline_rows.py); of columns, rows so many `ahead` are asked for. `small`: 1 for short
-vector loops (masked throughout), 2 for kernels so small that compiling quickly matters more than
-speed. Expressions are interned; a loop variable is an int, unique in the kernel.
+(interior.py). With `sweep` the stage of a kernel that reduces columns takes that many rows at a
+time, of all columns (codegen/sweep.py). With `jumps` the runs read that many rows later are asked
+for. With `pairs` each row is two (pair_rows.py). `copies` vectors of rows keep their saved values
+side by side. `turned`: lanes are rows, but neighbours in memory are elements of one (turn_rows.py).
+`pipelined`: each stage does another row (pipeline_rows.py); of columns, rows so many `ahead` are
+asked for. `staggered`: turns of loops overlap (stagger_turns.py). `small`: 1 for short vector loops
+(masked throughout), 2 for kernels so small that compiling quickly matters more than speed.
+Expressions are interned; a loop variable is an int, unique in the kernel.
 
 Sizes are not part of a kernel's meaning: `number_slots.py` puts parameters in their places.
 """
@@ -200,6 +200,7 @@ class Kernel:
     turned: bool = False  # see turn_rows.py
     pipelined: bool = False  # see pipeline_rows.py
     ahead: int = 0  # the same
+    staggered: bool = False  # see stagger_turns.py
     again: RowsAgain = RowsAgain()
     short_stride: int = SHORT_STRIDE
     beside: bool = False  # the stores fill rows' elements that follow one another, in this order

@@ -113,7 +113,7 @@ class _Writer:
             text += f" jumps {kernel.jumps}"
         text += " pairs" * (kernel.pairs is not None) + " turned" * kernel.turned
         text += " pipelined" * kernel.pipelined + f" ahead {kernel.ahead}" * (kernel.ahead > 0)
-        text += " sided" * kernel.sided
+        text += " staggered" * kernel.staggered + " sided" * kernel.sided
         text += " ends whole" * kernel.whole_ends + " overlaps" * kernel.overlaps
         return text + (f" sweep {kernel.sweep}" if kernel.sweep else "")
 

@@ -27,6 +27,7 @@ from .reuse_kernel import Recorder, describe, remember, reuse
 from .schedule import schedule_kernel
 from .sibling_reductions import store_beside
 from .split_axes import MOST_SPLITS, NeedSplit
+from .stagger_turns import stagger_turns
 from .watch_less import watch_less
 from .write_out import has_short_columns, is_short_enough, short_last_axes
 
@@ -118,6 +119,7 @@ def _step_of(partition: Any, builder: KernelBuilder, stores, label: str) -> Kern
     watch_less(kernel, used)
     pipeline_rows(kernel, used, partition.target)
     used = pair_rows(kernel, used, partition.target)
+    stagger_turns(kernel, used, partition.target, repeated=partition.is_nested)
     buffers = [partition.buffers[i] for i in builder.buffer_ids]
     return KernelStep(number_slots(kernel, used), used, buffers, _written_by(kernel, buffers), cost)
 

@@ -1,0 +1,46 @@
+"""Kernels whose loops do the ends of some vectors beside the beginnings of others
+(codegen/staggered_loop.py).
+
+In: a scheduled kernel and its live expressions. Out: `staggered` is set where it may pay: chains of
+operations that are long, of enough elements to make up for a loop that takes 3 to 5 ms longer to
+compile. (Rows in a pipeline are staggered in any case.)
+Keeps: every bit.
+"""
+
+import math
+
+from ..ir.target import CpuTarget
+from .kernel import Expr, Kernel
+from .pipeline_rows import is_heavy
+
+ENOUGH_ELEMENTS = 1 << 18
+ENOUGH_IN_LOOPS = 1 << 14  # of a kernel that runs again and again in one call
+ENOUGH_OF_A_ROW = 256  # vectors go along: what only begins, or only ends, is little of that
+LONG = 16  # what the operations of an element cost, of kernels without a heavy one
+
+
+def stagger_turns(
+    kernel: Kernel, used: list[Expr], target: CpuTarget, repeated: bool = False
+) -> None:
+    """See the module's text. `repeated`: it runs in a loop."""
+    enough = ENOUGH_IN_LOOPS if repeated else ENOUGH_ELEMENTS
+    kernel.staggered = (
+        target.avx512
+        and not (kernel.small or kernel.pipelined or kernel.turned or kernel.beside)
+        and kernel.lane != "none" and kernel.tile is None
+        and not any(mode == "inout" for _, mode in kernel.buffers)
+        and _elements(kernel) >= enough and _row(kernel) >= ENOUGH_OF_A_ROW
+        and (is_heavy(used) or max((x.cost for x in used), default=0) >= LONG)
+    )
+
+
+def _elements(kernel: Kernel) -> int:
+    inside = [math.prod(loop.extent for loop in stage.loops) for stage in kernel.stages]
+    return math.prod(loop.extent for loop in kernel.rows) * max(inside, default=1)
+
+
+def _row(kernel: Kernel) -> int:
+    """Elements that vectors go along at a time."""
+    if kernel.lane == "row":
+        return kernel.rows[-1].extent
+    return max(stage.loops[-1].extent for stage in kernel.stages)
