@@ -187,26 +187,6 @@ class Accesses:
         type_ = llvm_type(x.dtype)
         return self.e.constant(type_, 0.0 if type_ in _FLOATS else 0, 1)
 
-    def _saved_place(self, position):
-        place = self._place(position)
-        if self.lane != "row":
-            return place, self.lanes
-        e = self.e
-        width = self.lanes * self._copies()
-        base = e.instruction(f"mul i64 {place.base}, {width}")
-        return memory.Place(base, "1", ()), self.lanes
-
-    def _save(self, number, position, x) -> None:
-        place, lanes = self._saved_place(position)
-        code = self.kernel.saved[number][0]
-        value = self._as_lanes(self.values[x.id])
-        memory.store(self.e, code, f"%sv{number}", place, value, lanes)
-
-    def _load_saved(self, x):
-        number, position = x.attrs
-        place, lanes = self._saved_place(position)
-        return memory.load(self.e, self.kernel.saved[number][0], f"%sv{number}", place, lanes)
-
     def store_all(self, stores) -> None:
         """Stores, those that fill the places between one another together."""
         if self.kernel.beside:

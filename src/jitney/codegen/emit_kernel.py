@@ -17,7 +17,17 @@ from ..fuse.pieces import count_parameters
 from ..fuse.schedule import lanes_of
 from ..graph.graph import literal_value
 from ..ir.target import CpuTarget
-from . import counted_rows, interior, memory, reduce, register_loop, row_pipeline, sweep, transpose
+from . import (
+    counted_rows,
+    interior,
+    memory,
+    reduce,
+    register_loop,
+    row_pipeline,
+    saved_rows,
+    sweep,
+    transpose,
+)
 from .accesses import Accesses, operand
 from .elementwise import constant_of_bits, evaluate, extreme_of_number, llvm_type
 from .emitter import Emitter
@@ -119,8 +129,7 @@ class KernelEmitter(Accesses, VectorLoops):
                 continue
             e.emit_raw(f"  %sp{i} = getelementptr i64, ptr %params, i64 {i}")
             e.emit_raw(f"  %s{i} = load i64, ptr %sp{i}")
-        for number, (code, _) in enumerate(self.kernel.saved):
-            self._allocate_saved(number, code)
+        saved_rows.allocate(self)
         if self.kernel.tile is not None:
             transpose.allocate_tiles(self)
         if self.kernel.sweep:
@@ -133,25 +142,6 @@ class KernelEmitter(Accesses, VectorLoops):
 
     def _float_slots(self):
         return {int(slot[1:]) for slot in self.slotted.params.values()}
-
-    def _allocate_saved(self, number, code) -> None:
-        e = self.e
-        count = self.slotted.kernel.saved[number][1]
-        del count
-        extent = self._saved_extent(number)
-        per = self.lanes * self._copies() if self.lane == "row" else 1
-        pad = self.lanes * 4
-        e.emit_raw(f"  %svn{number} = mul i64 {extent}, {per}")
-        e.emit_raw(f"  %svm{number} = add i64 %svn{number}, {pad}")
-        e.emit_raw(f"  %sv{number} = alloca {memory.memory_type(code)}, i64 %svm{number}, align 64")
-
-    def _saved_extent(self, number):
-        return operand(f"s{self._saved_slots()[number]}")
-
-    def _saved_slots(self):
-        """Slots of the saved rows' lengths: they follow the row loops' own (see number_slots)."""
-        first = sum(1 + (lo.chunk_row is not None) for lo in self.kernel.rows)
-        return [first + i for i in range(len(self.kernel.saved))]
 
     # ------------------------------------------------------------------ loops
     def _emit_pieces(self) -> None:
@@ -354,7 +344,7 @@ class KernelEmitter(Accesses, VectorLoops):
     def leave(self, stage) -> None:
         """What a stage saves and stores of the present elements."""
         for number, at, x in stage.saves:
-            self._save(number, at, x)
+            saved_rows.save(self, number, at, self._as_lanes(self.values[x.id]))
         self.store_all(stage.stores)
 
     def _as_lanes(self, value):
@@ -393,7 +383,7 @@ class KernelEmitter(Accesses, VectorLoops):
         if op == "reduced":
             return self.results[x.attrs[0], x.attrs[1]]
         if op == "saved":
-            return self._load_saved(x)
+            return saved_rows.load(self, x)
         args = [self.values[a.id] for a in x.args]
         if self.outliner.handles(x):
             return self.outliner.call(e, x, args)
