@@ -141,9 +141,21 @@ def test_parts_of_a_body():
     assert parts["%l"] == parts["%t"], "what is carried is computed in one part"
     made = {}
     for line in body.lines:  # nothing is read before it is there
-        assert all(made.get(read, 0) <= line.part for read in body.awaited(line))
+        assert all(made.get(read, 0) <= line.part for read in line.awaits)
         made[line.name] = line.part
     assert all(1 <= ago <= body.last for _, ago in body.waiting())
+
+
+def test_chains_that_lie_apart_are_groups():
+    """The copies of a row are written line by line, another row behind them."""
+    reads = [line for line in EXPONENTIAL if "store" not in line and "%q" not in line]
+    copies = [copy for line in reads for copy in (line, line.replace("%", "%c."))]
+    copies = [re.sub(r"%c\.(i|row|b0|m|n)\b", r"%\1", line) for line in copies]
+    lines = copies + [line.replace("%", "%r.").replace("%r.i", "%i") for line in reads]
+    body = find_parts(lines, "%i", {f"%{k}s": f"%{k}t" for k in ("", "c.", "r.")})
+    rows = [{line.name.startswith("%r.") for line in chain} for chain in body.chains()]
+    assert rows == [{False}, {True}]
+    assert len(find_parts(EXPONENTIAL, "%i", {"%s": "%t"}).chains()) == 1, "one that stores"
 
 
 @pytest.mark.parametrize("extra, where", [

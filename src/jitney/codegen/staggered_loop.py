@@ -33,6 +33,7 @@ class Turns:
 
     def __init__(self, e, body: Body, step: int):
         self.e, self.body, self.step = e, body, step
+        self.chains = body.chains()
         self.part_of = {line.name: line.part for line in body.lines}
         self.go_on("", {}, {})
 
@@ -42,18 +43,19 @@ class Turns:
         self.found = {(value, -ago): name for (value, ago), name in waiting.items()}
 
     def turn(self, number: int, parts) -> None:
-        """Some parts of a turn, that of the oldest vector first: what is read is read before later
-        vectors' results take its place."""
-        for part in sorted(parts, reverse=True):
-            made: dict[str, str] = {}
-            for line in self.body.lines:
-                if line.part == part:
-                    self._write(line, number, part, made)
-                    if line.name:
-                        self.found[line.name, number] = made[line.name]
-            for name, result in self.body.carried.items():
-                if self.part_of.get(result) == part:
-                    self.carried[name] = made[result]
+        """Some parts of a turn, of each chain that of the oldest vector first: what is read is read
+        before later vectors' results take its place."""
+        for chain in self.chains:
+            for part in sorted(parts, reverse=True):
+                made: dict[str, str] = {}
+                for line in chain:
+                    if line.part == part:
+                        self._write(line, number, part, made)
+                        if line.name:
+                            self.found[line.name, number] = made[line.name]
+                for name, result in self.body.carried.items():
+                    if result in made:
+                        self.carried[name] = made[result]
 
     def index_at(self, turn: int) -> str:
         if not turn or self.index.isdigit():
