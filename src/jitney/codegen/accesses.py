@@ -39,7 +39,8 @@ class Accesses:
         down = self._stride_of_rows(position, place)
         if down is not None:
             rows = (self.kernel.jumps, prefetch.SECOND) if self.kernel.jumps else ()
-            rows = (self.kernel.ahead,) if self.kernel.ahead else rows
+            if self.kernel.ahead:
+                rows = (prefetch.rows_ahead(self.e, code, down, self.kernel.ahead),)
             prefetch.prefetch_rows(self.e, code, pointer, place, down, self.lanes, *rows)
         if x.id == self.farthest and place.step == "1":
             ahead = str(prefetch.BYTES_AHEAD // nbytes_of(code))

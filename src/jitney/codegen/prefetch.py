@@ -4,6 +4,7 @@ within a page, and does not see where the next row begins.
 In: an emitter and the place of a load. Out: prefetch instructions; nothing is computed.
 """
 
+from ..ir.types import nbytes_of
 from . import memory
 
 ROWS_AHEAD = 3  # more would crowd a set of the first cache where rows lie 4 KiB apart
@@ -16,6 +17,16 @@ def prefetch_line(e, pointer, level: int = NEAR, for_writing: bool = False) -> N
     e.declare("declare void @llvm.prefetch.p0(ptr, i32 immarg, i32 immarg, i32 immarg)")
     kind = f"i32 {int(for_writing)}, i32 {level}, i32 1"
     e.emit_raw(f"  call void @llvm.prefetch.p0(ptr {pointer}, {kind})")
+
+
+def rows_ahead(e, code, stride, rows: int) -> str:
+    """So many rows, as an operand; of few that lie multiples of 4 KiB apart one less: their lines
+    share a set of the first cache with what is read and written of the rows before."""
+    if rows > ROWS_AHEAD:
+        return str(rows)
+    within = e.instruction(f"and i64 {e.instruction(f'mul i64 {stride}, {nbytes_of(code)}')}, 4095")
+    in_a_set = e.instruction(f"icmp eq i64 {within}, 0")
+    return e.instruction(f"select i1 {in_a_set}, i64 {rows - 1}, i64 {rows}")
 
 
 def prefetch_rows(e, code, pointer, place, stride, lanes, rows=ROWS_AHEAD, level=NEAR) -> None:
