@@ -26,28 +26,26 @@ def load(k, x, place) -> Value:
     code = k.kernel.buffers[number][0]
     constant, terms = k.slotted.affines[position]
     # a constant that is no column of the row says where other rows begin
-    key = number, terms, memory.column_of(constant)[0]
-    if key not in k.squares:
-        count = k._last_column(number, position) + 1  # behind may be the end of the array
-        k.squares[key] = _columns(k, code, f"%b{number}", place, count)
-    names = tuple(columns[place.skip] for columns in k.squares[key])
+    start = place.skip // k.lanes * k.lanes
+    key = number, terms, memory.column_of(constant)[0], start
+    if key not in k.squares:  # each when it is asked for: no row of 64 fits in registers
+        count = k._last_column(number, position) + 1 - start  # behind may be the end of the array
+        k.squares[key] = _columns(k, code, f"%b{number}", place, start, min(count, k.lanes))
+    names = tuple(columns[place.skip - start] for columns in k.squares[key])
     return memory._from_memory(k.e, code, Value(names, memory.memory_type(code), k.lanes))
 
 
-def _columns(k, code, buffer, place, width: int) -> list[list[str]]:
-    """For each copy: the vectors of the first columns of its rows."""
+def _columns(k, code, buffer, place, start: int, count: int) -> list[list[str]]:
+    """For each copy: so many columns of its rows, vectors, from the first one on."""
     e, lanes = k.e, k.lanes
     shape = _shape(code, lanes)
-    vector = f"<{lanes} x {shape.type_}>"
+    vector, mask = f"<{lanes} x {shape.type_}>", _mask(count, lanes)
     found = []
     for u in range(e.copies):
-        rows, columns = _pointers(k, buffer, shape.type_, place, u), []
-        for start in range(0, width, lanes):
-            mask = _mask(min(lanes, width - start), lanes)
-            there = [memory.pointer_at(e, p, shape.type_, start) for p in rows]
-            loaded = [memory._vector_load(e, vector, shape.type_, p, mask) for p in there]
-            columns += transpose_registers(e, loaded, shape)
-        found.append(columns)
+        rows = _pointers(k, buffer, shape.type_, place, u)
+        there = [memory.pointer_at(e, p, shape.type_, start) for p in rows]
+        loaded = [memory._vector_load(e, vector, shape.type_, p, mask) for p in there]
+        found.append(transpose_registers(e, loaded, shape))
     return found
 
 
