@@ -102,6 +102,12 @@ def test_arithmetic_is_that_of_the_main_loop():
     assert instructions.work("# kernel\nk:\n\tret\n") == []
 
 
+def test_a_copy_of_the_index_is_no_step():
+    ahead = "\tmovq\t%r14, %r12\n\taddq\t$16, %r14\n\taddq\t$48, %r12\n\tcmpq\t%rsi, %r12\n"
+    loop = LOOP.replace("\taddq\t$16, %r14\n\tcmpq\t%rsi, %r14\n", ahead)
+    assert loop != LOOP and instructions.work(loop) == instructions.work(LOOP)
+
+
 def test_arithmetic_of_columns_is_counted_by_what_a_row_moves():
     divide = "\tvdivps\t%zmm1, %zmm0, %zmm0\n"
     row = f"\tvmovups\t(%rcx), %zmm0\n{divide}\tvmovups\t%zmm0, (%rdi)\n"

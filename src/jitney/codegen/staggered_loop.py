@@ -84,9 +84,9 @@ class Turns:
 
 
 def write(e, body: Body, bounds: Bounds, carried, labels) -> tuple[dict[str, str], str]:
-    """A loop of at least as many turns as there are parts, in a block of the first label, with one
-    of the second after it. `carried`: name at the beginning of a turn -> (type, before the first,
-    at a turn's end). Answers what each is called after the loop, and the index there."""
+    """A loop of at least as many turns as there are parts. `carried`: name at the beginning of a
+    turn -> (type, before the first, at a turn's end); `labels`: of the blocks before it, of its
+    turns, after it. Answers what each is called after the loop, and the index there."""
     waiting, turns = body.waiting(), Turns(e, body, int(bounds.step))
     starts = _begin(turns, body, bounds, carried)
     names = {key: e.fresh() for key in waiting}
@@ -94,7 +94,7 @@ def write(e, body: Body, bounds: Bounds, carried, labels) -> tuple[dict[str, str
     for (value, ago), name in names.items():
         starts[name] = turns.found[value, body.last - ago]
         types[name] = type_of(waiting[value, ago])
-    inside, done = labels
+    _, inside, done = labels
     before = e.block
     e.emit_raw(f"  br label %{inside}")
     e.begin_block(inside)
@@ -115,6 +115,28 @@ def write(e, body: Body, bounds: Bounds, carried, labels) -> tuple[dict[str, str
     for number in range(body.last):
         turns.turn(number, range(number + 1, turn))
     return turns.carried, following
+
+
+def write_if_many(e, body: Body, bounds: Bounds, carried, labels) -> tuple[dict[str, str], str]:
+    """As `write`, and nothing is done where there are fewer turns than parts."""
+    head, _, done = labels
+    before, joined = e.block, f"{done}.all"
+    most = e.instruction(f"add i64 {bounds.low}, {int(bounds.step) * body.last}")
+    many = e.instruction(f"icmp slt i64 {most}, {bounds.high}")
+    e.emit_raw(f"  br i1 {many}, label %{head}, label %{joined}")
+    e.begin_block(head)
+    last, end = write(e, body, bounds, carried, labels)
+    e.emit_raw(f"  br label %{joined}")
+    after = e.block
+    e.begin_block(joined)
+
+    def either(type_, none, all_) -> str:
+        name = e.fresh()
+        e.emit_raw(f"  {name} = phi {type_} [ {none}, %{before} ], [ {all_}, %{after} ]")
+        return name
+
+    last = {name: either(*carried[name][:2], last[name]) for name in last}
+    return last, either("i64", bounds.low, end)
 
 
 def _begin(turns: Turns, body: Body, bounds: Bounds, carried) -> dict[str, str]:

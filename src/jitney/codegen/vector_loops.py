@@ -10,11 +10,10 @@ time; small kernels are masked throughout, which halves the code to compile.
 
 from typing import NamedTuple
 
-from . import memory, row_squares, sweep
+from . import memory, row_squares, staggered_loop, sweep
 from .instructions import Value
 from .loop_parts import MOST_PARTS, find_parts
 from .staggered_loop import Bounds
-from .staggered_loop import write as write_staggered
 
 # Unrolled copies by the cost of one iteration: light bodies need several to cover latencies, heavy
 # ones overlap well enough in the reorder buffer and would only lengthen the compile.
@@ -48,33 +47,21 @@ class VectorLoops:
         """As `loop`, by turns that overlap where that gains (staggered_loop.py). (Carried values,
         index after the loop, None for that of `_advance`.) Of fewer turns than there are parts it
         does none, unless there are known to be `many`."""
-        e, turn = self.e, self._turn(carried, body, label)
-        ends = {name: end for name, (_, _, end) in turn.carried.items()}
-        # Elements by themselves gain by three parts (exp, gelu, softplus a tenth, float32), and not
-        # where two are all that registers hold (elu 13.9 to 15.2 cycles a vector, asinh 33 to 35).
-        least = 2 if self.kernel.pipelined else MOST_PARTS
-        parts = find_parts(turn.lines, turn.index, ends, least) if e.target.avx512 else None
+        turn = self._turn(carried, body, label)
+        parts = self._parts_of(turn) if self.e.target.avx512 else None
         if parts is None:
             return self._write(turn, bounds), None
-        head, inside, done = turn.labels
-        if not many:
-            before, last = e.block, int(bounds.step) * parts.last
-            most = e.instruction(f"add i64 {bounds.low}, {last}")
-            enough = e.instruction(f"icmp slt i64 {most}, {bounds.high}")
-            e.emit_raw(f"  br i1 {enough}, label %{head}, label %{done}.all")
-            e.begin_block(head)
-        names, end = write_staggered(e, parts, bounds, turn.carried, (inside, done))
-        if not many:
-            after, joined = e.block, {name: e.fresh() for name in (turn.index, *names)}
-            e.emit_raw(f"  br label %{done}.all")
-            e.begin_block(f"{done}.all")
-            came = {turn.index: ("i64", bounds.low, end)}
-            came |= {name: (*turn.carried[name][:2], names[name]) for name in names}
-            for name, (type_, none, all_) in came.items():
-                phi = f"phi {type_} [ {none}, %{before} ], [ {all_}, %{after} ]"
-                e.emit_raw(f"  {joined[name]} = {phi}")
-            end, names = joined[turn.index], joined
-        return [Value(tuple(names[n] for n in v.names), v.type, v.lanes) for v in turn.phis], end
+        write = staggered_loop.write if many else staggered_loop.write_if_many
+        last, end = write(self.e, parts, bounds, turn.carried, turn.labels)
+        return [Value(tuple(last[n] for n in v.names), v.type, v.lanes) for v in turn.phis], end
+
+    def _parts_of(self, turn: Turn):
+        """Elements by themselves gain by three parts (exp, gelu, softplus a tenth, float32), and
+        not where two are all that registers hold (elu 13.9 to 15.2 cycles a vector, asinh 33 to
+        35)."""
+        least = 2 if self.kernel.pipelined else MOST_PARTS
+        ends = {name: end for name, (_, _, end) in turn.carried.items()}
+        return find_parts(turn.lines, turn.index, ends, least)
 
     def _turn(self, carried, body, label) -> Turn:
         """A turn of a loop, of which nothing is written yet."""
