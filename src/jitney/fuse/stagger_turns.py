@@ -1,9 +1,9 @@
 """Kernels whose loops do the ends of some vectors beside the beginnings of others
 (codegen/staggered_loop.py).
 
-In: a scheduled kernel and its live expressions. Out: `staggered` is set where it may pay: chains of
-operations that are long, of enough elements to make up for a loop that takes 3 to 5 ms longer to
-compile. (Rows in a pipeline are staggered in any case.)
+In: a scheduled kernel and its live expressions. Out: `staggered` is set where it may pay: an
+operation that is a long chain, of enough elements to make up for a loop that takes 3 to 5 ms longer
+to compile. (Rows in a pipeline are staggered in any case.)
 Keeps: every bit.
 """
 
@@ -11,12 +11,11 @@ import math
 
 from ..ir.target import CpuTarget
 from .kernel import Expr, Kernel
-from .pipeline_rows import is_heavy
 
 ENOUGH_ELEMENTS = 1 << 18
 ENOUGH_IN_LOOPS = 1 << 14  # of a kernel that runs again and again in one call
+LONG = 4  # own cost of an operation that is a chain, or takes long: quotients, roots, exponentials
 ENOUGH_OF_A_ROW = 256  # vectors go along: what only begins, or only ends, is little of that
-LONG = 16  # what the operations of an element cost, of kernels without a heavy one
 
 
 def stagger_turns(
@@ -30,7 +29,7 @@ def stagger_turns(
         and kernel.lane != "none" and kernel.tile is None
         and not any(mode == "inout" for _, mode in kernel.buffers)
         and _elements(kernel) >= enough and _row(kernel) >= ENOUGH_OF_A_ROW
-        and (is_heavy(used) or max((x.cost for x in used), default=0) >= LONG)
+        and not kernel.borders and any(x.cost - sum(a.cost for a in x.args) >= LONG for x in used)
     )
 
 
