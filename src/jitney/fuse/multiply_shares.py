@@ -2,14 +2,15 @@
 
 In: a kernel and its live expressions. Out: the same, in which `e / s` is `(e a) h + (e a) l`, with
 
-    a = 2^k if s is so small that 1/s would overflow, else 1;  h = 1/(s a);  l = (1 - h s a) / (s a)
+    a = 2^k if s is so small that 1/s would overflow, else 1;  h = 1/(s a);  l = (1 - h s a) h
 
 (without a where the exponentials are of distances from a row's greatest: then one of them is 1),
 
-which is off the quotient by less than 2^-46 of it before the one rounding (h + l is 1/(s a) to
-2^-47, the first product to 2^-48): in float32 the quotient is what division rounds to but where
-that was a matter of 2^-22 of the last place. A vector's division takes 6 cycles of Zen 4's divider,
-the products one each (softmax of 1024 x 1024 by one thread: 288 us instead of 336, with a).
+which is off the quotient by less than 2^-46 of it before the one rounding (with h = (1 + d)/(s a)
+h + l is (1 - d^2)/(s a) but for the rounding of l, to 2^-47; the first product to 2^-48): in
+float32 the quotient is what division rounds to but where that was a matter of 2^-22 of the last
+place. A vector's division takes 6 cycles of Zen 4's divider, the products one each (softmax of
+1024 x 1024 by one thread: 288 us instead of 336, with a).
 All elements are from 0 to s there, or something is NaN: so no infinity, -0 or overflow is met that
 division treats otherwise; of s = 0 and s = NaN, h is infinite or NaN, and l is 0: all are NaN. Of
 s = inf all are 0, as of division, or NaN.
@@ -83,7 +84,7 @@ def _inverse(kernel: Kernel, total: Expr, found: list[Expr]) -> tuple[Expr | Non
     high = make("div", one, scaled)
     rest = make("fnma", scaled, high, one)
     is_finite = make("lt", make("abs", rest), one, dtype="b1")
-    low = make("select", is_finite, make("div", rest, scaled), zero)
+    low = make("select", is_finite, make("mul", rest, high), zero)
     return factor, high, low
 
 
