@@ -111,5 +111,6 @@ def _pointers(k, buffer, type_, place, u) -> list[str]:
     found = []
     for i in range(lanes):
         row = e.instruction(f"call i64 @llvm.smin.i64(i64 {last}, i64 {i})")
-        found.append(memory.pointer_at(e, first, type_, e.instruction(f"mul i64 {row}, {width}")))
+        at = memory.pointer_at(e, first, type_, e.instruction(f"mul i64 {row}, {width}"))
+        found.append(memory.opaque(e, at))
     return found

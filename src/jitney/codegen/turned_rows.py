@@ -131,10 +131,11 @@ class TurnedRows:
         stride = f"%{text}" if text[0] == "s" else text
         found = [memory.pointer_at(e, buffer, type_, at)]
         for number in range(1, self.lanes):
-            step = stride
-            if k.mask is not None:
-                step = e.instruction(f"select i1 {self._is_row(number)}, i64 {stride}, i64 0")
-            found.append(memory.pointer_at(e, found[-1], type_, step))
+            if k.mask is None:
+                found.append(memory.pointer_at(e, found[-1], type_, stride))
+                continue
+            step = e.instruction(f"select i1 {self._is_row(number)}, i64 {stride}, i64 0")
+            found.append(memory.opaque(e, memory.pointer_at(e, found[-1], type_, step)))
         k.scalars[self.row], k.vector_variable = row, before
         return found
 
