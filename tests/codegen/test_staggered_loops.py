@@ -103,6 +103,16 @@ def test_elements(monkeypatch, name, size):
 
 
 @WIDE
+@pytest.mark.parametrize("fun", [jnp.exp, lambda x: jnp.exp(x[::-1]),
+                                 lambda x: x.at[1:].set(jnp.exp(x[:-1]))])  # fmt: skip
+def test_results_in_the_place_of_an_argument(fun):
+    x = numbers(300_001)
+    want = np.asarray(jax.jit(fun)(x))
+    got = np.asarray(jax.jit(fun, donate_argnums=0)(jnp.asarray(x)))
+    assert got.tobytes() == want.tobytes()
+
+
+@WIDE
 def test_few_elements_are_compiled_quickly(monkeypatch):
     assert compare(monkeypatch, jnp.exp, numbers(200_000)) == 0
 

@@ -21,7 +21,6 @@ MOST_PARTS = 3
 # part computes. Log-sum-exp of two rows in three parts would have 28 (10.3 cycles a vector), in two
 # it has 20 (10.05), uncut 12 (10.3); softmax in three parts has 14.
 MOST_WAITING = 22
-
 APART = 3  # lines between the middles of chains; copies of a vector are written line by line
 
 
@@ -141,8 +140,8 @@ def _parse(texts: list[str], index: str, carried: dict[str, str]) -> Body | None
 
 
 def _time(body: Body) -> bool:
-    """Gives each instruction the cycle in which it can begin; whether the turn makes what
-    it carries on, if it reads it from what it has read."""
+    """Gives each instruction the cycle in which it can begin. Whether all that is carried and read
+    is made of itself, so that it can stay in one part."""
     ready: dict[str, int] = {}
     for line in body.lines:
         line.start = max((ready.get(read, 0) for read in line.awaits), default=0)

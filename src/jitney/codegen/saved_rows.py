@@ -6,8 +6,8 @@ the stores and loads of the present elements.
 Rows along which vectors run begin where they are no multiple of 4 KiB from what is read a little
 later than they are written: processors take such a load for one of what is being stored, by the
 last twelve bits of the addresses, and let it wait. Softmax of 1024 x 1024 by one thread of a Zen 4:
-187 to 190 us; 205 to 220 where the row lies 256 to 1280 bytes behind the one it is computed from,
-modulo 4 KiB, as the stack's random address had it in a quarter of all processes.
+187 to 197 us; 201 to 220 where the row lies 256 to 1280 bytes behind the one it is computed from,
+modulo 4 KiB, as the stack's random address may have it.
 """
 
 from ..ir.types import nbytes_of
@@ -15,6 +15,7 @@ from . import memory
 
 PAGE = 4096
 APART = 2688  # the middle of what is as good
+BESIDE = 1344  # from one row to the next: neither lies up to 1280 bytes behind the other
 
 
 def allocate(k) -> None:
@@ -41,8 +42,8 @@ def _extent(k, number: int) -> str:
 def _skip(k, number: int) -> str:
     """Bytes, whole lines, to where a row lies well apart from the first buffer that is read."""
     e, read = k.e, next((x.attrs[0] for x in k.used if x.op == "load"), 0)
-    lines = (APART + number * PAGE // 4) % PAGE
-    wanted = e.instruction(f"add i64 {e.instruction(f'ptrtoint ptr %b{read} to i64')}, {lines}")
+    away = (APART + number * BESIDE) % PAGE
+    wanted = e.instruction(f"add i64 {e.instruction(f'ptrtoint ptr %b{read} to i64')}, {away}")
     found = e.instruction(f"ptrtoint ptr %sva{number} to i64")
     return e.instruction(f"and i64 {e.instruction(f'sub i64 {wanted}, {found}')}, {PAGE - 64}")
 

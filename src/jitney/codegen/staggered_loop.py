@@ -7,7 +7,7 @@ value comes from the same instructions as before, and what is carried goes on in
 Why: a vector of exponentials is a chain of some 60 cycles, of which a processor has to have seven
 in flight to keep its units busy, 24 operations each: more than can wait in a Zen 4, which has two
 schedulers of 64. In three parts, what waits is in registers. Loops of softmax and log-sum-exp, with
-data in the first cache: 9.9 and 9.4 cycles a vector, staggered 9.2 and 8.7, where their units would
+data in the first cache: 9.8 and 9.3 cycles a vector, staggered 9.2 and 8.8, where their units would
 allow 9.0 and 7.5. (Modulo scheduling, B. R. Rau, MICRO 27, 1994, of which the processor's own order
 does the rest.)
 """
