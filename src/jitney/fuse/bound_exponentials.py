@@ -46,7 +46,9 @@ def _greatest_if_finite(kernel: Kernel, used: list[Expr], x: Expr) -> Expr | Non
     if summed.factor is not None:  # a sum of products may be any infinity, or NaN
         return None
     distance = power.args[0]
-    if distance.op != "sub" or distance.args[1].op != "select" or _uses(kernel, used, power) > 1:
+    if distance.op != "sub" or distance.args[1].op != "select":
+        return None
+    if count_uses(kernel, used, power) > 1:
         return None
     condition, greatest, other = distance.args[1].args
     if known_value(other) != 0 or condition.op != "lt" or condition.args[0].op != "abs":
@@ -57,7 +59,7 @@ def _greatest_if_finite(kernel: Kernel, used: list[Expr], x: Expr) -> Expr | Non
     return greatest if is_greatest and finite else None
 
 
-def _uses(kernel: Kernel, used: list[Expr], x: Expr) -> int:
+def count_uses(kernel: Kernel, used: list[Expr], x: Expr) -> int:
     """How often an expression is read, reduced, saved or stored."""
     stores = [s.expr for s in kernel.stores]
     for stage in kernel.stages:

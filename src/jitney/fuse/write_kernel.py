@@ -22,6 +22,7 @@ from .multiply_shares import multiply_shares
 from .number_slots import number_slots
 from .pair_rows import pair_rows
 from .pipeline_rows import pipeline_rows
+from .raise_exponentials import raise_exponentials
 from .reach_memory import reach_memory
 from .reuse_kernel import Recorder, describe, remember, reuse
 from .schedule import schedule_kernel
@@ -117,6 +118,7 @@ def _step_of(partition: Any, builder: KernelBuilder, stores, label: str) -> Kern
     reach_memory(kernel, used, partition.target)
     used = multiply_shares(kernel, bound_exponentials(kernel, used))
     watch_less(kernel, used)
+    used = raise_exponentials(kernel, used)
     pipeline_rows(kernel, used, partition.target)
     used = pair_rows(kernel, used, partition.target)
     stagger_turns(kernel, used, partition.target, repeated=partition.is_nested)

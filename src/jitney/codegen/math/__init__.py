@@ -30,6 +30,7 @@ def _sqrt(e, x):
 FUNCTIONS = {
     "exp": exponential.exp,
     "exp_nonpositive": exponential.exp_nonpositive,
+    "exp_raised": exponential.exp_raised,
     "exp2": exponential.exp2,
     "expm1": exponential.expm1,
     "sinh": exponential.sinh,

@@ -4,6 +4,9 @@ In: float or double `Value`s. Out: results within 2 ulp, denormals kept, infinit
 All reduce x = n log 2 + r with |r| <= log(2)/2 and evaluate a polynomial in r.
 """
 
+import struct
+
+from ...ir.scalar_ops import RAISED
 from .coefficients import TABLES
 from .forms import (
     EXPONENT_BIAS,
@@ -28,6 +31,8 @@ from .forms import (
 )
 
 _EXP_RANGE = {"float": (-110.0, 100.0), "double": (-760.0, 720.0)}
+_RAISED_LEAST = {"float": -131.0, "double": -1060.0}  # raised, it is a normal number
+SIXTEENTHS = 4  # places of the table's index
 _EXPM1_RANGE = {"float": (-20.0, 89.0), "double": (-40.0, 710.0)}
 
 
@@ -48,14 +53,19 @@ def exp_fraction(e, r, name="exp"):
 def _exp_by_table(e, x):
     """e^x of float32 by AVX-512: x = (n + j/16) log 2 + r, and 2^(j/16) is one of 16 in a register.
     Seven multiplications where halves of log 2 take nine."""
-    magic = e.like(x, 1.5 * 2.0**19)  # leaves sixteenths in the last places
+    n, bits, fraction = _in_sixteenths(e, x)
+    power = table_lookup(e, bits, x.type, TABLES["exp_table_f32"][0])
+    return scale_by_power(e, e.fma(fraction, power, power), n)  # which takes floor(n)
+
+
+def _in_sixteenths(e, x):
+    """(n, bits, e^r - 1) with x = n log 2 + r: the low places of `bits` hold 16 n."""
+    magic = e.like(x, 1.5 * 2.0 ** (MANTISSA_BITS[x.type] - SIXTEENTHS))
     shifted = e.fma(x, e.like(x, LOG2_E), magic)
     n = e.fsub(shifted, magic)
     high, low = LN2_NEAREST[x.type]
     r = e.fma(n, e.like(x, -low), e.fma(n, e.like(x, -high), x))
-    fraction = exp_fraction(e, r, "exp_sixteenth")
-    power = table_lookup(e, e.bits(shifted), x.type, TABLES["exp_table_f32"][0])
-    return scale_by_power(e, e.fma(fraction, power, power), n)  # which takes floor(n)
+    return n, e.bits(shifted), exp_fraction(e, r, "exp_sixteenth")
 
 
 @in_a_register("float")
@@ -69,6 +79,35 @@ def exp_nonpositive(e, x):
     """e^x of x <= 0 or NaN."""
     x = e.fast_max(e.like(x, _EXP_RANGE[x.type][0]), x)
     return _exp_by_table(e, x) if _has_table(e, x) else _exp_by_halves(e, x, falls=True)
+
+
+@in_a_register("float")
+def exp_raised(e, x):
+    """e^x 2^RAISED of x <= 0 or NaN, what is nearly 0 apart, for sums that take it back: no result
+    is a denormal, so that integers can put the power of two into the exponent. On Zen 4 that is two
+    instructions where `vscalefps` takes the time of two additions, but more units can do them."""
+    x = e.fast_max(e.like(x, _RAISED_LEAST[x.type]), x)
+    places = MANTISSA_BITS[x.type]
+    if _has_table(e, x):
+        _, bits, fraction = _in_sixteenths(e, x)
+        moved = e.shl(bits, integer_like(e, bits, places - SIXTEENTHS))
+        table = table_lookup(e, bits, x.type, _RAISED_TABLE)
+        power = e.bitcast(x.type, e.add(e.bits(table), moved))
+    else:
+        _, bits, r = reduce_exponent(e, x, EXPONENT_BIAS[x.type] + RAISED[SUFFIX[x.type]])
+        fraction = exp_fraction(e, r)
+        power = e.bitcast(x.type, e.shl(bits, integer_like(e, bits, places)))
+    return e.muladd(fraction, power, power)
+
+
+def _without_place(j: int, power: float) -> float:
+    """2^(j/16 + RAISED) less j where `exp_raised` adds n and j to its bits."""
+    (bits,) = struct.unpack("<i", struct.pack("<f", power * 2.0 ** RAISED["f32"]))
+    moved = j << (MANTISSA_BITS["float"] - SIXTEENTHS)
+    return struct.unpack("<f", struct.pack("<i", bits - moved))[0]
+
+
+_RAISED_TABLE = tuple([_without_place(*entry) for entry in enumerate(TABLES["exp_table_f32"][0])])
 
 
 def _exp_inside(e, x):
