@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from jitney.codegen import math as vector_math
+from jitney.ir.scalar_ops import RAISED
 
 values = pytest.importorskip("jitney.tools.reference_values")  # needs mpmath and scipy
 
@@ -252,3 +253,17 @@ def test_short_floats_are_computed_in_float32(type_name, target):
         got = kernel(x)
         same = (got == expected) | (np.isnan(got) & np.isnan(expected))
         assert same.all()
+
+
+@pytest.mark.parametrize("copies", [1, 2])
+@pytest.mark.parametrize("lanes", [None, 1])
+@pytest.mark.parametrize("target", TARGETS)
+def test_raised_exponential(target, lanes, copies):
+    x = np.concatenate([np.linspace(-131, 0, 60_001), -np.geomspace(1e-30, 131, 5001)])
+    x = np.append(x, [0.0, -0.0, -131.5, -1e9, -np.inf, np.nan]).astype(np.float32)
+    got = build("exp_raised", "float", target, lanes=lanes, copies=copies)(x)
+    exact = np.exp(np.maximum(x.astype(float), -131)) * 2.0**RAISED
+    errors = np.abs(got - exact)[:-1] / np.spacing(exact[:-1].astype(np.float32))
+    assert errors.max() <= LARGEST_ERROR
+    assert np.isnan(got[-1])
+    assert (got[:-1] >= 2.0**-126).all()  # no denormals

@@ -31,8 +31,8 @@ from .forms import (
 )
 
 _EXP_RANGE = {"float": (-110.0, 100.0), "double": (-760.0, 720.0)}
-_RAISED_LEAST = {"float": -131.0, "double": -1060.0}  # raised, it is a normal number
-SIXTEENTHS = 4  # places of the table's index
+_RAISED_LEAST = -131.0  # of float32: raised, its exponential is a normal number
+_SIXTEENTHS = 4  # places of the table's index
 _EXPM1_RANGE = {"float": (-20.0, 89.0), "double": (-40.0, 710.0)}
 
 
@@ -60,7 +60,7 @@ def _exp_by_table(e, x):
 
 def _in_sixteenths(e, x):
     """(n, bits, e^r - 1) with x = n log 2 + r: the low places of `bits` hold 16 n."""
-    magic = e.like(x, 1.5 * 2.0 ** (MANTISSA_BITS[x.type] - SIXTEENTHS))
+    magic = e.like(x, 1.5 * 2.0 ** (MANTISSA_BITS[x.type] - _SIXTEENTHS))
     shifted = e.fma(x, e.like(x, LOG2_E), magic)
     n = e.fsub(shifted, magic)
     high, low = LN2_NEAREST[x.type]
@@ -83,18 +83,19 @@ def exp_nonpositive(e, x):
 
 @in_a_register("float")
 def exp_raised(e, x):
-    """e^x 2^RAISED of x <= 0 or NaN, what is nearly 0 apart, for sums that take it back: no result
-    is a denormal, so that integers can put the power of two into the exponent. On Zen 4 that is two
-    instructions where `vscalefps` takes the time of two additions, but more units can do them."""
-    x = e.fast_max(e.like(x, _RAISED_LEAST[x.type]), x)
-    places = MANTISSA_BITS[x.type]
+    """2^RAISED e^x of float32 x <= 0 or NaN (2^-125 of all below -131), for sums that take it back:
+    no result is a denormal, so that integers can put the power of two into the exponent. On Zen 4
+    that is two instructions, which more units can do than can scale; `vscalefps` takes two cycles.
+    """
+    x = e.fast_max(e.like(x, _RAISED_LEAST), x)
+    places = MANTISSA_BITS["float"]
     if _has_table(e, x):
         _, bits, fraction = _in_sixteenths(e, x)
-        moved = e.shl(bits, integer_like(e, bits, places - SIXTEENTHS))
+        moved = e.shl(bits, integer_like(e, bits, places - _SIXTEENTHS))
         table = table_lookup(e, bits, x.type, _RAISED_TABLE)
         power = e.bitcast(x.type, e.add(e.bits(table), moved))
     else:
-        _, bits, r = reduce_exponent(e, x, EXPONENT_BIAS[x.type] + RAISED[SUFFIX[x.type]])
+        _, bits, r = reduce_exponent(e, x, EXPONENT_BIAS["float"] + RAISED)
         fraction = exp_fraction(e, r)
         power = e.bitcast(x.type, e.shl(bits, integer_like(e, bits, places)))
     return e.muladd(fraction, power, power)
@@ -102,8 +103,8 @@ def exp_raised(e, x):
 
 def _without_place(j: int, power: float) -> float:
     """2^(j/16 + RAISED) less j where `exp_raised` adds n and j to its bits."""
-    (bits,) = struct.unpack("<i", struct.pack("<f", power * 2.0 ** RAISED["f32"]))
-    moved = j << (MANTISSA_BITS["float"] - SIXTEENTHS)
+    (bits,) = struct.unpack("<i", struct.pack("<f", power * 2.0**RAISED))
+    moved = j << (MANTISSA_BITS["float"] - _SIXTEENTHS)
     return struct.unpack("<f", struct.pack("<i", bits - moved))[0]
 
 
