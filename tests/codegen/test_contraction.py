@@ -362,7 +362,7 @@ def test_sums_of_all_rows_of_a_tile_have_room(name, rows):
 @pytest.mark.parametrize("name", [n for n, t in TARGETS.items() if t.avx2 and not t.avx512])
 def test_few_columns_fill_vectors_of_avx2(name):
     """Where results are contiguous along the few columns, the tile has no lanes to fold."""
-    for n, label in ((4, "dot"), (8, "gemm"), (12, "gemm"), (16, "gemm")):
+    for n, label in ((4, "thin_dot"), (8, "gemm"), (12, "gemm"), (16, "gemm")):
         a, b = np.zeros((1, 2000, 32), np.float32), np.zeros((1, 32, n), np.float32)
         shape = shape_of(a, b, np.zeros((1, 2000, n), np.float32))
         kernel = plan_contraction(shape, TARGETS[name]).steps[0].kernel

@@ -15,9 +15,13 @@ from .short_products import short_sum
 LARGEST = 256  # rows, and columns, of a result that is computed by one piece
 LEAST_WORK, LEAST_BYTES, LEAST_TERMS = 8 << 20, 512 << 10, 512  # of a part
 MOST_PARTS = 32
-# A vector's products with short rows, or with few columns, as sums: whole vectors of rows are
-# turned in registers (800000 x 5 .41 of the time, 80000 x 50 .6; five columns .55; one thread).
-SHORT_ROW, FEW_COLUMNS, LEAST_READ = 63, 16, 1 << 14
+# A vector's products with short rows that are computed for it: as sums these go nowhere else. Those
+# in memory, and all of few columns, have schedules of their own (codegen/contraction/thin.py; on a
+# Zen 1, by one thread, 800000 x 5 .61 of a sum's time, 80000 x 50 .7; five columns .35, also where
+# they are computed).
+SHORT_ROW, LEAST_READ = 63, 1 << 14
+_VIEWS = frozenset("transpose reshape slice".split())
+_STORED = frozenset("input const dot conv call part scatter cumulative sort".split())
 
 
 def long_product(g, x, y, contract, code):
@@ -56,12 +60,16 @@ def _runs_along(x, axis: int) -> bool:
     return order[axis] == len(x.shape) - 1
 
 
+def _is_in_memory(x) -> bool:
+    """Whether an array is stored, however it is seen."""
+    while x.op in _VIEWS:
+        x = x.args[0]
+    return x.op in _STORED
+
+
 def _is_better_summed(matrix, axis: int) -> bool:
-    if matrix.size < LEAST_READ:
-        return False
-    if _runs_along(matrix, axis):
-        return matrix.shape[axis] <= SHORT_ROW
-    return matrix.size // matrix.shape[axis] <= FEW_COLUMNS
+    is_short = _runs_along(matrix, axis) and matrix.shape[axis] <= SHORT_ROW
+    return is_short and matrix.size >= LEAST_READ and not _is_in_memory(matrix)
 
 
 def _parts(rows: int, columns: int, terms: int, nbytes: int, extent: int) -> int:

@@ -7,6 +7,7 @@ Invariant: the blocks along k depend on k alone, so results do not depend on thr
     few rows or columns (<= 16), contiguous along k          dot (if they fill vectors: the tile)
     3 or 5 to 48 rows, lines of b contiguous, b large        streamed (axpy without masked loads)
     up to 8 rows, the same                                   axpy (one row: always)
+    the same of up to 4 rows, few vectors along k or n       thin dot, thin axpy
     everything else                                          register tile
         reads a in place if contiguous along k, b if contiguous along n and small; else packs
 
@@ -22,6 +23,7 @@ from .skinny import PARAMETERS as SKINNY_PARAMETERS
 from .skinny import AxpySchedule, DotSchedule
 from .streamed import PARAMETERS as STREAMED_PARAMETERS
 from .streamed import StreamedSchedule
+from .thin import MOST_OF_COLUMN, MOST_OF_LINE, ThinAxpySchedule, ThinDotSchedule
 from .tiled import COLUMN_GROUP, TiledSchedule
 from .tiled import PARAMETERS as TILED_PARAMETERS
 
@@ -41,6 +43,8 @@ PIECE_FLOPS = 2 << 20  # about 10 us: less is not worth another thread
 PIECE_BYTES = 256 << 10  # the same for kernels that are limited by memory
 DOT_ROWS = 16
 AXPY_ROWS = 8
+# of thin schedules: a row takes as long as the first, where the tile has them all at once
+THIN_ROWS, THIN_ROWS_WIDE, THIN_SUMS, THIN_LENGTH = 5, 2, 8, 16
 LARGE_MATRIX = 128 << 10  # below this the tile reads a matrix fast enough for several rows
 SUMS_BYTES = 64 << 10
 PAIRS = 32  # from this many rows, columns and depth, dot-product words are worth their packing
@@ -121,6 +125,9 @@ def _plan_skinny(shape, target, threads, epilogue, swapped):
     lanes = elements.lanes(target)
     if m > DOT_ROWS or m > n:
         return None
+    thin = _thin_schedule(shape, target, elements, swapped)
+    if thin is not None:
+        return _skinny_plan(thin, shape, target, threads, epilogue)
     is_large = n * k * nbytes_of(shape.dtype_in) >= LARGE_MATRIX
     two_level = shape.inner_batch > 1
     # adding up a vector's lanes costs some 10 multiply-adds: short sums go to the tile
@@ -140,26 +147,56 @@ def _plan_skinny(shape, target, threads, epilogue, swapped):
     return _skinny_plan(schedule, shape, target, threads, epilogue)
 
 
+def _thin_schedule(shape, target, elements, swapped):
+    """The schedule for a matrix whose short side is a few vectors, or None."""
+    m, n, k, two_level = shape.m, shape.n, shape.k, shape.inner_batch > 1
+    rows = THIN_ROWS_WIDE if target.avx512 else THIN_ROWS
+    if not (target.avx2 and elements.is_native) or m > rows:
+        return None
+    along_k = shape.b[1] == 1 and k > 1
+    short, long = (k, n) if along_k else (n, k)
+    lanes = _filled_lanes(elements, target, short)
+    vectors = -(-short // lanes)
+    parts = {2: "pair", 3: "triple"}
+    end = "whole" if short % lanes == 0 else "overlaps" if vectors > 1 else parts.get(short)
+    if vectors > (MOST_OF_COLUMN if along_k else MOST_OF_LINE) or long < THIN_LENGTH:
+        return None
+    if along_k:
+        c_unit = shape.c[2] == 1
+        return ThinDotSchedule(elements, lanes, vectors, end, c_unit, swapped, two_level)
+    if shape.b[2] == shape.c[2] == 1 and n > 1 and m * vectors <= THIN_SUMS:
+        return ThinAxpySchedule(elements, lanes, vectors, end, swapped, two_level)
+    return None
+
+
+def _filled_lanes(elements, target, length: int) -> int:
+    """Lanes of the widest vector that so many elements fill, of at least 16 bytes."""
+    lanes, whole = 16 // elements.word_bytes, elements.lanes(target)
+    while 2 * lanes <= min(length, whole):
+        lanes *= 2
+    return lanes
+
+
 def _skinny_plan(schedule, shape, target, threads, epilogue):
     m, n, k, batch = shape.m, shape.n, shape.k, shape.batch
     lanes, elements = schedule.lanes, schedule.elements
     matrix = max(1, n * k * nbytes_of(shape.dtype_in))
-    is_dot = isinstance(schedule, DotSchedule)
+    is_axpy, is_kept = isinstance(schedule, AxpySchedule), isinstance(schedule, ThinAxpySchedule)
     wanted = 1
     if threads > 1:
         wanted = max(1, min(batch * matrix // PIECE_BYTES, 2 * threads))
     # lines of less than 2 KiB lose bandwidth; sums beyond 64 KiB leave the nearer caches
-    least = schedule.columns if is_dot else 2048 // nbytes_of(shape.dtype_in)
-    most = n if is_dot else SUMS_BYTES // (nbytes_of(elements.acc) * schedule.rows)
+    least = n if is_kept else 2048 // nbytes_of(shape.dtype_in) if is_axpy else schedule.columns
+    most = SUMS_BYTES // (nbytes_of(elements.acc) * schedule.rows) if is_axpy else n
     parts = -(-wanted // batch)
     block = min(max(_round_up(-(-n // parts), 8 * lanes), least), _round_up(most, 8 * lanes))
     column_pieces = -(-n // block)
     group = -(-batch // wanted)
     piece_bytes, pitch = 0, 0
-    if is_dot and schedule.packs_a:
+    if isinstance(schedule, DotSchedule) and schedule.packs_a:
         pitch = _round_up(k, lanes)
         piece_bytes = _round_up(m * pitch * nbytes_of(elements.packed), 64)
-    elif not is_dot and schedule.sums == "workspace":
+    elif is_axpy and schedule.sums == "workspace":
         pitch = _round_up(block, lanes)
         piece_bytes = _round_up(m * pitch * nbytes_of(elements.acc), 64)
     values = _strides(shape) | {
