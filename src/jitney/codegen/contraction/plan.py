@@ -37,6 +37,9 @@ LARGE_SECOND_CACHE = 2 << 20
 PACKED_DEPTH, PACKED_DEPTH_NARROW = 128, 512
 ROW_PAD = 16  # words between packed rows, against addresses that are equal modulo 4 KiB
 MOST_ROWS = 1024
+# where sums are short, each row of c is soon needed again for the next columns: as many rows at a
+# time as a small table of pages knows (a Zen 1; 2048 x 64 x 2048 .91 of the time, of 32 .8)
+SHALLOW, ROWS_OF_SHALLOW = 128, 256
 COLUMN_ALONE = 1.4  # time of a column outside of a tile: a load for each multiplication
 IN_PLACE_BYTES = 40 << 10  # about the first cache
 PIECE_FLOPS = 2 << 20  # about 10 us: less is not worth another thread
@@ -48,6 +51,7 @@ THIN_ROWS, THIN_ROWS_WIDE, THIN_SUMS, THIN_LENGTH = 5, 2, 8, 16
 LARGE_MATRIX = 128 << 10  # below this the tile reads a matrix fast enough for several rows
 SUMS_BYTES = 64 << 10
 PAIRS = 32  # from this many rows, columns and depth, dot-product words are worth their packing
+MASKED_ROWS = 18  # masked loads for so many cost more than a copy of b with zeros at its side
 STREAMED_ROWS = 48  # from 64 rows on, a packed copy of b is paid for
 TURNED_ROWS = 48  # the same, where b is contiguous along k
 STREAMED_DEPTH = 32  # lines of b in a block: with 8 KiB lines two blocks are half the second cache
@@ -318,10 +322,11 @@ def _plan_tiled(shape, target, threads, epilogue, swapped):
         elements, lanes, rows, vectors, tail, a, a_unit, b, c_unit, blocked,
         "c" if in_c else "workspace", packed_depth + ROW_PAD if a in ("k", "any") else 0,
         swapped, shape.inner_batch > 1, shape.segments > 1,
+        b == "columns" and not target.avx512 and n % lanes == 0,
     )  # fmt: skip
     work = _work(shape, epilogue)
     most_columns = _in_place(target)[1] if a == "rows" else 1024
-    sizes = _pieces(shape, schedule, threads, work, most_columns)
+    sizes = _pieces(shape, schedule, threads, work, most_columns, target.avx512)
     values = _strides(shape) | sizes
     values |= {"m": m, "n": n, "k": k, "batch": batch, "k_block": k_block}
     values |= {"inner": shape.inner_batch, "run": run, "a_segment": shape.a_segment}
@@ -347,7 +352,8 @@ def _a_operand(shape, elements) -> tuple[str, bool]:
 def _b_operand(shape, target, elements) -> str:
     in_n, in_k = shape.b[2] == 1 or shape.n == 1, shape.b[1] == 1
     nbytes = shape.n * shape.k * elements.word_bytes
-    has_masks = target.avx512 or target.avx2 or shape.n % elements.lanes(target) == 0
+    is_whole = shape.n % elements.lanes(target) == 0
+    has_masks = target.avx512 or is_whole or (target.avx2 and shape.m < MASKED_ROWS)
     # a panel re-read from a few cache sets costs more than its packing from about 48 rows on
     in_place = nbytes <= IN_PLACE_BYTES or (shape.m < 48 and nbytes <= 6 * IN_PLACE_BYTES)
     if elements.is_native and in_n and has_masks and in_place:
@@ -362,7 +368,7 @@ def _in_place(target) -> tuple[int, int]:
     return IN_PLACE if target.avx512 else IN_PLACE_NARROW
 
 
-def _pieces(shape, schedule, threads, work, most_columns) -> dict:
+def _pieces(shape, schedule, threads, work, most_columns, wide: bool) -> dict:
     """Spans of one piece and the blocks inside it.
 
     Splitting columns first packs each column of b once; packed rows of a want long rows of blocks.
@@ -388,7 +394,9 @@ def _pieces(shape, schedule, threads, work, most_columns) -> dict:
         row_span = _even(m, -(-m // row_parts), COLUMN_GROUP)
     row_block = row_span
     if schedule.packs:
-        row_block = _even(min(row_span, m), MOST_ROWS, COLUMN_GROUP)
+        is_shallow = shape.k <= SHALLOW and not wide
+        most_rows = ROWS_OF_SHALLOW if is_shallow else MOST_ROWS
+        row_block = _even(min(row_span, m), most_rows, COLUMN_GROUP)
     column_block = column_span
     if schedule.packs and schedule.tail_rows:
         column_block = _even(min(column_span, n), most_columns, width)

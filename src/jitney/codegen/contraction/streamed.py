@@ -122,13 +122,24 @@ class _StreamedKernel(SkinnyKernel):
 
     def _columns(self, j, _):
         w, s = self.w, self.s
-        left = [w.larger(w.sub(w.sub(self.n1, j), v * s.lanes), 0) for v in range(s.vectors)]
-        for count in left:
-            w.prepare_partial(s.lanes, count)
-        ahead = self._ahead(j)
-        w.for_range(
-            0, self.p["m"], s.rows, lambda i, _: self._tile(i, j, left, ahead), runs_once=True
-        )
+        ahead, room = self._ahead(j), w.sub(self.n1, j)
+
+        def rows(left):
+            w.for_range(
+                0, self.p["m"], s.rows, lambda i, _: self._tile(i, j, left, ahead), runs_once=True
+            )
+
+        def in_part():
+            left = [w.larger(w.sub(room, v * s.lanes), 0) for v in range(s.vectors)]
+            for count in left:
+                w.prepare_partial(s.lanes, count)
+            rows(left)
+
+        if w.target.avx512:
+            in_part()
+            return
+        whole = w.compare("sge", room, s.width)
+        w.choose(whole, lambda: rows([None] * s.vectors), in_part)
 
     def _ahead(self, j):
         """Where the runs begin that the tile of these columns asks for."""

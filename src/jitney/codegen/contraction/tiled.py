@@ -62,6 +62,7 @@ class TiledSchedule:
     swapped: bool
     two_level: bool
     segmented: bool
+    in_vectors: bool  # whether columns are whole vectors
     label = "gemm"
 
     @property
@@ -188,8 +189,12 @@ class _TiledKernel:
         if self.s.tail_rows:
             whole = w.add(t.n0, w.round_down(w.sub(t.n1, t.n0), group))
         self._pack_b(t, whole)
+
+        def left(j):
+            return None if self.s.in_vectors else w.sub(t.n1, j)
+
         if not self.s.tail_rows:
-            self._column_group(t, t.n0, self.s.vectors, self.s.rows, w.sub(t.n1, t.n0))
+            self._column_group(t, t.n0, self.s.vectors, self.s.rows, left(t.n0))
             return
         w.for_range(
             t.n0, whole, group,
@@ -197,7 +202,7 @@ class _TiledKernel:
         )  # fmt: skip
         w.for_range(
             whole, t.n1, self.s.lanes,
-            lambda j, _: self._column_group(t, j, 1, self.s.tail_rows, w.sub(t.n1, j)),
+            lambda j, _: self._column_group(t, j, 1, self.s.tail_rows, left(j)),
         )  # fmt: skip
 
     # ---- packing --------------------------------------------------------------------------
