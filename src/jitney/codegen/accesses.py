@@ -238,7 +238,15 @@ class Accesses:
         if self._is_strided(code, place):
             strided.store(self.e, code, pointer, place, {place.skip: value}, self.lanes, mask)
             return
-        memory.store(self.e, code, pointer, place, value, self.lanes, mask, stream)
+        whole = self._is_whole(mask)
+        memory.store(self.e, code, pointer, place, value, self.lanes, mask, stream, whole)
+
+    def _is_whole(self, mask) -> str | None:
+        """Whether a tail has all lanes, asked where a masked store takes longer than a branch: most
+        vectors behind those that are done side by side are whole."""
+        if mask is None or mask is not self.tail[0] or self.lanes == 1 or self.e.target.avx512:
+            return None
+        return self.e.instruction(f"icmp sge i64 {self.tail[1]}, {self.lanes}")
 
 
 def is_short_stride(text: str) -> bool:

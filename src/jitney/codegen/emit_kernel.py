@@ -72,6 +72,7 @@ class KernelEmitter(Accesses, VectorLoops):
         self.scalars: dict[int, str] = {}
         self.vector_variable: int | None = None
         self.mask: Value | None = None
+        self.tail: tuple = (None, None)  # the mask of a tail and its elements, once it has been one
         self.homes = find_homes(self.kernel, used)
         self.tiled: dict = {}
         self.turned = TurnedRows(self) if self.kernel.turned else None

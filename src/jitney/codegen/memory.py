@@ -288,8 +288,8 @@ def _load_gather(e, type_, pointer, place, lanes, mask):
     return Value(tuple(names), type_, lanes)
 
 
-def store(e, code, pointer, place: Place, value, lanes, mask=None, stream=False):
-    """Writes value(s) at a place."""
+def store(e, code, pointer, place: Place, value, lanes, mask=None, stream=False, whole=None):
+    """Writes value(s) at a place; `whole`: an i1 that says whether all of the mask is on."""
     type_ = memory_type(code)
     place = settled(e, place)
     if code == "b1":
@@ -312,12 +312,12 @@ def store(e, code, pointer, place: Place, value, lanes, mask=None, stream=False)
     if mask is not None and mask.lanes != lanes:
         mask = e.splat(mask, lanes)
     if not place.vectors and place.step in ("1", "-1"):
-        _store_run(e, type_, pointer, place, value, lanes, mask, stream)
+        _store_run(e, type_, pointer, place, value, lanes, mask, stream, whole)
     else:
         _store_scatter(e, type_, pointer, place, value, lanes, mask)
 
 
-def _store_run(e, type_, pointer, place, value, lanes, mask, stream):
+def _store_run(e, type_, pointer, place, value, lanes, mask, stream, whole):
     vector = _vector(type_, lanes)
     backward = place.step == "-1"
     if backward and lanes > 1:
@@ -331,12 +331,28 @@ def _store_run(e, type_, pointer, place, value, lanes, mask, stream):
             align = streaming(type_, lanes) if stream else f", align {_align(type_)}"
             e.emit_raw(f"  store {vector} {name}, ptr {address}{align}")
             continue
-        bits, suffix = f"<{lanes} x i1>", _suffix(vector)
-        e.declare(f"declare void @llvm.masked.store.{suffix}.p0({vector}, ptr, i32 immarg, {bits})")
-        e.emit_raw(
-            f"  call void @llvm.masked.store.{suffix}.p0({vector} {name}, ptr {address}, "
-            f"i32 {_align(type_)}, {bits} {_copy_names(e, mask, u)})"
-        )
+        if whole is None:
+            _store_masked(e, type_, lanes, name, address, _copy_names(e, mask, u))
+            continue
+        all_of_it, part, stored = (e.fresh_label(f"store.{way}") for way in ("all", "part", "done"))
+        e.emit_raw(f"  br i1 {whole}, label %{all_of_it}, label %{part}")
+        e.begin_block(all_of_it)
+        e.emit_raw(f"  store {vector} {name}, ptr {address}, align {_align(type_)}")
+        e.emit_raw(f"  br label %{stored}")
+        e.begin_block(part)
+        _store_masked(e, type_, lanes, name, address, _copy_names(e, mask, u))
+        e.emit_raw(f"  br label %{stored}")
+        e.begin_block(stored)
+
+
+def _store_masked(e, type_, lanes, name, address, mask) -> None:
+    vector, bits = _vector(type_, lanes), f"<{lanes} x i1>"
+    suffix = _suffix(vector)
+    e.declare(f"declare void @llvm.masked.store.{suffix}.p0({vector}, ptr, i32 immarg, {bits})")
+    e.emit_raw(
+        f"  call void @llvm.masked.store.{suffix}.p0({vector} {name}, ptr {address}, "
+        f"i32 {_align(type_)}, {bits} {mask})"
+    )
 
 
 def streaming(type_, lanes) -> str:

@@ -10,6 +10,7 @@ is not computed (LLVM drops it). Nothing is touched beyond a row's end or behind
 
 from . import memory, strided
 from .instructions import Value
+from .load_transposed import load_transposed
 from .transpose_registers import Vectors, transpose_registers
 
 PICKED = 8  # up to this step strided.py picks from whole vectors
@@ -39,13 +40,11 @@ def _columns(k, code, buffer, place, start: int, count: int) -> list[list[str]]:
     """For each copy: so many columns of its rows, vectors, from the first one on."""
     e, lanes = k.e, k.lanes
     shape = _shape(code, lanes)
-    vector, mask = f"<{lanes} x {shape.type_}>", _mask(count, lanes)
-    found = []
+    mask, found = _mask(count, lanes), []
     for u in range(e.copies):
         rows = _pointers(k, buffer, shape.type_, place, u)
         there = [memory.pointer_at(e, p, shape.type_, start) for p in rows]
-        loaded = [memory._vector_load(e, vector, shape.type_, p, mask) for p in there]
-        found.append(transpose_registers(e, loaded, shape))
+        found.append(load_transposed(e, there, shape, mask))
     return found
 
 

@@ -11,8 +11,9 @@ from typing import NamedTuple
 from ..fuse.tiles import LINE_BYTES, scratch_arrays, unit_of
 from . import memory, strided
 from .instructions import Value
+from .load_transposed import load_transposed
 from .prefetch import NEAR, SECOND, prefetch_line
-from .transpose_registers import Vectors, shuffle, transpose_registers
+from .transpose_registers import Vectors, shuffle
 
 MAX_ROWS = 16  # of a source in registers at a time: half of them
 
@@ -123,12 +124,12 @@ class _Tile:
                 first = u_at if room is None else _smaller(e, u_at, room)
                 shift = self._times(e.instruction(f"sub i64 {first}, {self.u_first}"), unit)
                 source = memory.pointer_at(e, buffer, type_, shift)
-                loaded = self._load_rows(shape, source, offsets, first)
+                loaded = self._load_columns(shape, source, offsets, first)
                 down = e.instruction(f"sub i64 {first}, {self.u_base}")
                 at = e.instruction(f"add i64 {self._times(down, self.side)}, {along}")
                 target = f"%tile{scratch.number}"
                 target = memory.pointer_at(e, target, type_, self._times(at, unit))
-                self._store_columns(shape, target, loaded)
+                self._store_columns(shape, target, loaded, count)
                 return []
 
             k.loop(self.u_first, self.u_end, shape.lanes, [], block, "block")
@@ -170,21 +171,18 @@ class _Tile:
         k.scalars[self.u], k.scalars[self.v], k.vector_variable = u_at, v_at, None
         return memory.settled(self.e, k._place(position)).base
 
-    def _load_rows(self, shape, source, offsets, first) -> list[str]:
+    def _load_columns(self, shape, source, offsets, first) -> list[str]:
         e, mask = self.e, None
         if self.is_masked:
             left = e.instruction(f"sub i64 {self.u_extent}, {first}")
             mask = memory.first_bits(e, self._times(left, shape.unit), self.lanes)
-        found, vector = [], f"<{self.lanes} x {shape.type_}>"
-        for offset in offsets:
-            address = memory.pointer_at(e, source, shape.type_, offset)
-            found.append(memory._vector_load(e, vector, shape.type_, address, mask))
-        return found
+        addresses = [memory.pointer_at(e, source, shape.type_, offset) for offset in offsets]
+        return load_transposed(e, addresses, shape, mask)
 
-    def _store_columns(self, shape, target, rows) -> None:
-        e, count = self.e, len(rows)
+    def _store_columns(self, shape, target, columns, count) -> None:
+        e = self.e
         part = f"<{count * shape.unit} x {shape.type_}>"
-        for j, name in enumerate(transpose_registers(e, rows, shape)):
+        for j, name in enumerate(columns):
             for start in range(0, shape.lanes, count):
                 piece = name
                 if count < shape.lanes:

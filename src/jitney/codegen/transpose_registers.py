@@ -22,9 +22,20 @@ class Vectors(NamedTuple):
 def transpose_registers(e, rows: list[str], shape: Vectors) -> list[str]:
     """See the module's text. The first rounds stay within 16 bytes (one µop without constants), the
     others exchange these."""
-    part = min(PART_BYTES // shape.size, shape.lanes)
+    part = _part(shape)
     groups = [_interleave(e, rows[g : g + part], shape, part) for g in range(0, len(rows), part)]
     return [name for group in _exchange(e, groups, shape, part) for name in group]
+
+
+def transpose_parts(e, rows: list[str], shape: Vectors) -> list[str]:
+    """The first rounds alone, of rows whose parts of 16 bytes have been exchanged."""
+    part = _part(shape)
+    groups = [_interleave(e, rows[g : g + part], shape, part) for g in range(0, len(rows), part)]
+    return [name for group in groups for name in group]
+
+
+def _part(shape: Vectors) -> int:
+    return min(PART_BYTES // shape.size, shape.lanes)
 
 
 def _interleave(e, rows, shape, part):

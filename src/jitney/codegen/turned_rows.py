@@ -13,6 +13,7 @@ from ..fuse.kernel import Expr, Store
 from ..fuse.turn_rows import stage_variable, turned_rows
 from . import memory
 from .instructions import Value
+from .load_transposed import load_transposed
 from .transpose_registers import Vectors, transpose_registers
 
 
@@ -148,8 +149,7 @@ class TurnedRows:
 
     def _read(self, shape, pointers, scratch, mask) -> None:
         e, vector = self.e, f"<{self.lanes} x {shape.type_}>"
-        rows = [memory._vector_load(e, vector, shape.type_, p, mask) for p in pointers]
-        for turn, name in enumerate(transpose_registers(e, rows, shape)):
+        for turn, name in enumerate(load_transposed(e, pointers, shape, mask)):
             address = self._vector_at(scratch, shape, turn)
             e.emit_raw(f"  store {vector} {name}, ptr {address}, align {self._align(shape)}")
 

@@ -175,6 +175,7 @@ class VectorLoops:
         self.left = left = e.fresh()
         e.emit_raw(f"  {left} = sub i64 {high}, {index}")
         self.mask = memory.first_lanes(e, left, self.lanes)
+        self.tail = self.mask, left
 
     def _copies(self) -> int:
         if self.kernel.small or self.lane == "none":
