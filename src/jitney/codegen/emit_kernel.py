@@ -81,6 +81,7 @@ class KernelEmitter(Accesses, VectorLoops):
         self.row_before: dict = {}  # what the row before has loaded (joined_rows.py)
         self._columns_read: dict | None = None  # of short rows, the last one
         self.squares: dict = {}  # columns of rows that were transposed (row_squares.py)
+        self.anew: Value | None = None  # lanes that no vector before had, where one begins early
         self.left: str | None = None  # rows (or elements) that are left for a masked vector
         self._down: int | None = None  # the loop that goes down the columns of a vector of rows
         self._stage_of_fold = None  # the stage whose loops are emitted
@@ -328,7 +329,7 @@ class KernelEmitter(Accesses, VectorLoops):
 
     def accumulated(self, stage, accumulators) -> list[Value]:
         """A stage's accumulators after the present elements."""
-        mask = self.mask if self.lane == "stage" else None
+        mask = (self.anew or self.mask) if self.lane == "stage" else None
         pairs = "turns" if self.kernel.sweep else "copies" if self.lane == "stage" else None
         result, position = [], 0
         for r in stage.reductions:

@@ -1,10 +1,10 @@
 """Rows of memory, loaded and transposed in registers.
 
-In: addresses of R rows and what a register holds (`Vectors`). Out: as `transpose_registers`. Where a
-square of rows fills registers of two parts of 16 bytes, these are exchanged by the loads: the second
-part of a register comes from the row half a square below. An insertion from memory takes no unit
-that shuffles, and one between two registers takes Zen 1 eight µops (500 x 500 float32 transposed
-there, .95 of the time).
+In: addresses of R rows and what a register holds (`Vectors`). Out: as `transpose_registers`. Where
+a square of rows fills registers of two parts of 16 bytes, these are exchanged by the loads: the
+second part of a register comes from the row half a square below. An insertion from memory takes no
+unit that shuffles, and an exchange of two registers takes Zen 1 eight µops (500 x 500 float32
+transposed there: .95 of the time).
 """
 
 from . import memory
@@ -24,12 +24,11 @@ def load_transposed(e, addresses: list[str], shape: Vectors, mask: str | None = 
 def _exchanged(e, addresses, shape, part) -> list[str]:
     """[part 0 of row i, part 0 of row i + part] for all i < part, then the same of part 1."""
     count, found = part * shape.unit, []
-    half, picks = f"<{count} x {shape.type_}>", ", ".join(f"i32 {i}" for i in range(2 * count))
+    half, width = f"<{count} x {shape.type_}>", 2 * count
+    picks = f"<{width} x i32> <" + ", ".join(f"i32 {i}" for i in range(width)) + ">"
     for column in (0, count):
         for p, q in zip(addresses[:part], addresses[part:], strict=True):
             there = [memory.pointer_at(e, row, shape.type_, column) for row in (p, q)]
             a, b = (memory._vector_load(e, half, shape.type_, at, None) for at in there)
-            found.append(
-                e.instruction(f"shufflevector {half} {a}, {half} {b}, <{2 * count} x i32> <{picks}>")
-            )
+            found.append(e.instruction(f"shufflevector {half} {a}, {half} {b}, {picks}"))
     return found

@@ -156,13 +156,29 @@ class VectorLoops:
         e.copies = 1
 
         def masked(index, accumulators):
-            self.bind_vector(variable, index, high)
+            if self.kernel.early:
+                self._bind_early(variable, index, high)
+            else:
+                self.bind_vector(variable, index, None if self.kernel.in_vectors else high)
             return body(accumulators)
 
         result = self.loop(low, high, lanes, folded, masked, "tail")
-        self.mask = None
+        self.mask = self.anew = None
         self.vector_variable = None
         return result
+
+    def _bind_early(self, variable, index, high) -> None:
+        """The vector from `index` on, or the last whole one before `high`; which of its lanes no
+        vector had before."""
+        e = self.e
+        e.declare("declare i64 @llvm.smin.i64(i64, i64)")
+        last = e.instruction(f"sub i64 {high}, {self.lanes}")
+        at = e.instruction(f"call i64 @llvm.smin.i64(i64 {index}, i64 {last})")
+        self.bind_vector(variable, at, None)
+        if self.lane == "stage":
+            seen = e.instruction(f"trunc i64 {e.instruction(f'sub i64 {index}, {at}')} to i32")
+            numbers = memory.lane_numbers(e, self.lanes, "i32")
+            self.anew = e.icmp("sge", numbers, e.splat(Value((seen,), "i32", 1), self.lanes))
 
     def bind_vector(self, variable, index, high) -> None:
         e = self.e

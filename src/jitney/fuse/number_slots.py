@@ -115,6 +115,7 @@ class _Writer:
         text += " pipelined" * kernel.pipelined + f" ahead {kernel.ahead}" * (kernel.ahead > 0)
         text += " staggered" * kernel.staggered + " sided" * kernel.sided
         text += " ends whole" * kernel.whole_ends + " overlaps" * kernel.overlaps
+        text += " in vectors" * kernel.in_vectors + " early" * kernel.early
         return text + (f" sweep {kernel.sweep}" if kernel.sweep else "")
 
     def loop(self, loop: Loop) -> str:

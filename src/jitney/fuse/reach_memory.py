@@ -3,7 +3,8 @@
 In: a scheduled kernel and its live expressions. Out: the same kernel with what is known of its
 `borders`, `near` and `woven` loads, whether its results `stream` past the caches, the rows that are
 asked for ahead (`jumps`), those taken at a time (`sweep`), whether rows are `counted`, in `narrow`
-vectors if they are shorter than others, whether a row's last vector `overlaps` the one before, and
+vectors if they are shorter than others, whether a row's last vector `overlaps` the one before,
+whether runs are whole vectors (`in_vectors`) or their last ones begin `early` (end_runs.py), and
 whether its stores, then in order, are columns `beside` one another.
 Keeps: the meaning. The constants are measured (see docs/performance.md) or say why.
 """
@@ -14,6 +15,7 @@ from ..ir.target import CpuTarget
 from ..ir.types import nbytes_of
 from . import affine as af
 from .block_rows import block_rows
+from .end_runs import end_runs, may_overlap
 from .find_rows_again import find_rows_again
 from .interior import find_borders, has_whole_ends
 from .kernel import MOST_BESIDE, Counted, Expr, Kernel, Loop, Stream
@@ -57,31 +59,15 @@ def reach_memory(kernel: Kernel, used: list[Expr], target: CpuTarget) -> None:
     kernel.whole_ends = has_whole_ends(kernel, lanes)
     kernel.again = find_rows_again(kernel, used, target)
     ends_in_parts = kernel.whole_ends or kernel.counted == Counted.BOTH
-    kernel.overlaps = ends_in_parts and not target.avx512 and _may_overlap(kernel, used)
+    kernel.overlaps = ends_in_parts and not target.avx512 and may_overlap(kernel, used)
+    if not target.avx512 and target.avx2:
+        kernel.in_vectors, kernel.early = end_runs(kernel, used, lanes)
     if kernel.counted == Counted.ONE:
         length = kernel.rows[-1].extent
         if target.avx512:
             kernel.narrow = next((n for n in (4, 8) if length <= n < lanes), 0)
         elif length in (4, 8) and length <= lanes:  # whole vectors: a masked store takes 20 cycles
             kernel.counted, kernel.narrow = Counted.WHOLE, length if length < lanes else 0
-
-
-def _may_overlap(kernel: Kernel, used: list[Expr]) -> bool:
-    """Whether a row's elements may be computed and stored twice: not where the result may be put in
-    the place of an array that is read nowhere but where it is written (plan_buffers.py,
-    in_place.py). A masked store takes a Zen 3 some 20 cycles (100 columns of rows of 160:
-    15 ns a row, with masks 20.5)."""
-    if any(mode == "inout" for _, mode in kernel.buffers):
-        return False
-    if any(store.mask is not None for store in kernel.stores):
-        return False
-    written = {store.position for store in kernel.stores}
-    elsewhere: dict[int, bool] = {}
-    for x in used:
-        if x.op == "load":
-            number, position = x.attrs
-            elsewhere[number] = elsewhere.get(number, False) or position not in written
-    return all(elsewhere.values())
 
 
 def _streams(kernel: Kernel, used: list[Expr]) -> Stream:

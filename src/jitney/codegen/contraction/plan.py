@@ -7,7 +7,7 @@ Invariant: the blocks along k depend on k alone, so results do not depend on thr
     few rows or columns (<= 16), contiguous along k          dot (if they fill vectors: the tile)
     3 or 5 to 48 rows, lines of b contiguous, b large        streamed (axpy without masked loads)
     up to 8 rows, the same                                   axpy (one row: always)
-    the same of up to 4 rows, few vectors along k or n       thin dot, thin axpy
+    the same of up to 5 rows, few vectors along k or n       thin dot, thin axpy
     everything else                                          register tile
         reads a in place if contiguous along k, b if contiguous along n and small; else packs
 
@@ -18,12 +18,11 @@ import functools
 
 from ...ir.types import kind_of, nbytes_of
 from .elements import elements_of
-from .shape import ContractionKernel, ContractionPlan, ContractionShape, ContractionStep, Epilogue
-from .skinny import PARAMETERS as SKINNY_PARAMETERS
-from .skinny import AxpySchedule, DotSchedule
+from .plan_skinny import DOT_ROWS, LARGE_MATRIX, plan_skinny
+from .shape import ContractionPlan, ContractionShape, Epilogue
+from .steps import one_step, round_up, strides_of, work_of
 from .streamed import PARAMETERS as STREAMED_PARAMETERS
 from .streamed import StreamedSchedule
-from .thin import MOST_OF_COLUMN, MOST_OF_LINE, ThinAxpySchedule, ThinDotSchedule
 from .tiled import COLUMN_GROUP, TiledSchedule
 from .tiled import PARAMETERS as TILED_PARAMETERS
 
@@ -43,13 +42,6 @@ SHALLOW, ROWS_OF_SHALLOW = 128, 256
 COLUMN_ALONE = 1.4  # time of a column outside of a tile: a load for each multiplication
 IN_PLACE_BYTES = 40 << 10  # about the first cache
 PIECE_FLOPS = 2 << 20  # about 10 us: less is not worth another thread
-PIECE_BYTES = 256 << 10  # the same for kernels that are limited by memory
-DOT_ROWS = 16
-AXPY_ROWS = 8
-# of thin schedules: a row takes as long as the first, where the tile has them all at once
-THIN_ROWS, THIN_ROWS_WIDE, THIN_SUMS, THIN_LENGTH = 5, 2, 8, 16
-LARGE_MATRIX = 128 << 10  # below this the tile reads a matrix fast enough for several rows
-SUMS_BYTES = 64 << 10
 PAIRS = 32  # from this many rows, columns and depth, dot-product words are worth their packing
 MASKED_ROWS = 18  # masked loads for so many cost more than a copy of b with zeros at its side
 STREAMED_ROWS = 48  # from 64 rows on, a packed copy of b is paid for
@@ -79,7 +71,7 @@ def plan_contraction(
             other = candidate.transposed()
             return _plan_tiled(other, target, num_threads_hint, epilogue, not swapped)
     for candidate, swapped in both:
-        plan = _plan_skinny(candidate, target, num_threads_hint, epilogue, swapped)
+        plan = plan_skinny(candidate, target, num_threads_hint, epilogue, swapped)
         if plan is not None:
             return plan
     swapped = _wants_swap(shape)
@@ -110,7 +102,7 @@ def _fills_vectors(shape, target) -> bool:
     if shape.b[1] != 1 or not elements.is_native or m > TURNED_ROWS or m >= n:
         return False
     # dot wastes no lanes, but loads half as often as it multiplies (16 rows: a fifth slower)
-    filled = m / _round_up(m, elements.lanes(target))
+    filled = m / round_up(m, elements.lanes(target))
     if target.avx2 and not target.avx512 and shape.c[1] == 1 and m <= DOT_ROWS:
         return filled >= 0.75  # and then folds lanes (2000 x 32 x 16: .42 of the time)
     if m <= 12:
@@ -118,100 +110,6 @@ def _fills_vectors(shape, target) -> bool:
     is_large = n * k * nbytes_of(shape.dtype_in) >= LARGE_MATRIX
     # where c is contiguous along n only, results are stored one by one: depth must pay for that
     return filled >= 0.8 and is_large and k >= (256 if shape.c[1] == 1 else 1024)
-
-
-# ---- few rows ---------------------------------------------------------------------------------
-
-
-def _plan_skinny(shape, target, threads, epilogue, swapped):
-    m, n, k = shape.m, shape.n, shape.k
-    elements = elements_of(shape.dtype_in, shape.dtype_acc, shape.dtype_out, target, pairs=False)
-    lanes = elements.lanes(target)
-    if m > DOT_ROWS or m > n:
-        return None
-    thin = _thin_schedule(shape, target, elements, swapped)
-    if thin is not None:
-        return _skinny_plan(thin, shape, target, threads, epilogue)
-    is_large = n * k * nbytes_of(shape.dtype_in) >= LARGE_MATRIX
-    two_level = shape.inner_batch > 1
-    # adding up a vector's lanes costs some 10 multiply-adds: short sums go to the tile
-    if shape.b[1] == 1 and k >= 4 * lanes and (m == 1 or is_large):
-        rows = 1 if m == 1 else 2 if m == 2 or not target.avx512 else 4
-        unroll = 2 if rows == 1 else 1
-        schedule = DotSchedule(
-            elements, lanes, rows, 4, unroll, shape.a[2] != 1, shape.c[2] == 1, swapped, two_level
-        )
-    elif shape.b[2] == shape.c[2] == 1 and n >= lanes and (m == 1 or (m <= AXPY_ROWS and is_large)):
-        rows = 1 if m == 1 else 2 if m == 2 else 4 if m <= 4 else 8
-        lines = {1: 8, 2: 8, 4: 4, 8: 4} if target.avx512 else {1: 8, 2: 4, 4: 2, 8: 1}
-        sums = "c" if elements.result_type == elements.acc_type else "workspace"
-        schedule = AxpySchedule(elements, lanes, rows, lines[rows], sums, swapped, two_level)
-    else:
-        return None
-    return _skinny_plan(schedule, shape, target, threads, epilogue)
-
-
-def _thin_schedule(shape, target, elements, swapped):
-    """The schedule for a matrix whose short side is a few vectors, or None."""
-    m, n, k, two_level = shape.m, shape.n, shape.k, shape.inner_batch > 1
-    rows = THIN_ROWS_WIDE if target.avx512 else THIN_ROWS
-    if not (target.avx2 and elements.is_native) or m > rows:
-        return None
-    along_k = shape.b[1] == 1 and k > 1
-    short, long = (k, n) if along_k else (n, k)
-    lanes = _filled_lanes(elements, target, short)
-    vectors = -(-short // lanes)
-    parts = {2: "pair", 3: "triple"}
-    end = "whole" if short % lanes == 0 else "overlaps" if vectors > 1 else parts.get(short)
-    if vectors > (MOST_OF_COLUMN if along_k else MOST_OF_LINE) or long < THIN_LENGTH:
-        return None
-    if along_k:
-        c_unit = shape.c[2] == 1
-        return ThinDotSchedule(elements, lanes, vectors, end, c_unit, swapped, two_level)
-    if shape.b[2] == shape.c[2] == 1 and n > 1 and m * vectors <= THIN_SUMS:
-        return ThinAxpySchedule(elements, lanes, vectors, end, swapped, two_level)
-    return None
-
-
-def _filled_lanes(elements, target, length: int) -> int:
-    """Lanes of the widest vector that so many elements fill, of at least 16 bytes."""
-    lanes, whole = 16 // elements.word_bytes, elements.lanes(target)
-    while 2 * lanes <= min(length, whole):
-        lanes *= 2
-    return lanes
-
-
-def _skinny_plan(schedule, shape, target, threads, epilogue):
-    m, n, k, batch = shape.m, shape.n, shape.k, shape.batch
-    lanes, elements = schedule.lanes, schedule.elements
-    matrix = max(1, n * k * nbytes_of(shape.dtype_in))
-    is_axpy, is_kept = isinstance(schedule, AxpySchedule), isinstance(schedule, ThinAxpySchedule)
-    wanted = 1
-    if threads > 1:
-        wanted = max(1, min(batch * matrix // PIECE_BYTES, 2 * threads))
-    # lines of less than 2 KiB lose bandwidth; sums beyond 64 KiB leave the nearer caches
-    least = n if is_kept else 2048 // nbytes_of(shape.dtype_in) if is_axpy else schedule.columns
-    most = SUMS_BYTES // (nbytes_of(elements.acc) * schedule.rows) if is_axpy else n
-    parts = -(-wanted // batch)
-    block = min(max(_round_up(-(-n // parts), 8 * lanes), least), _round_up(most, 8 * lanes))
-    column_pieces = -(-n // block)
-    group = -(-batch // wanted)
-    piece_bytes, pitch = 0, 0
-    if isinstance(schedule, DotSchedule) and schedule.packs_a:
-        pitch = _round_up(k, lanes)
-        piece_bytes = _round_up(m * pitch * nbytes_of(elements.packed), 64)
-    elif is_axpy and schedule.sums == "workspace":
-        pitch = _round_up(block, lanes)
-        piece_bytes = _round_up(m * pitch * nbytes_of(elements.acc), 64)
-    values = _strides(shape) | {
-        "m": m, "n": n, "k": k, "batch": batch, "inner": shape.inner_batch, "group": group,
-        "column_block": block, "column_pieces": column_pieces, "piece_bytes": piece_bytes,
-        "pitch": pitch,
-    }  # fmt: skip
-    extent = -(-batch // group) * column_pieces
-    return _one_step(
-        schedule, values, SKINNY_PARAMETERS, extent, piece_bytes, shape, target, epilogue
-    )
 
 
 # ---- more rows, a large matrix ------------------------------------------------------------------
@@ -252,7 +150,7 @@ def _streamed_columns(shape, wanted, threads, width) -> tuple[int, int]:
 
 
 def _plan_streamed(shape, target, threads, epilogue, swapped):
-    m, n, batch, work = shape.m, shape.n, shape.batch, _work(shape, epilogue)
+    m, n, batch, work = shape.m, shape.n, shape.batch, work_of(shape, epilogue)
     elements = elements_of(shape.dtype_in, shape.dtype_acc, shape.dtype_out, target, pairs=False)
     lanes = elements.lanes(target)
     rows, vectors = _streamed_tile(m, target)
@@ -264,20 +162,20 @@ def _plan_streamed(shape, target, threads, epilogue, swapped):
     wanted = max(1, min(work // PIECE_FLOPS, 2 * threads)) if threads > 1 else 1
     block, strip = _streamed_columns(shape, wanted, threads, schedule.width)
     column_pieces, group = -(-n // block), -(-batch // wanted)
-    sum_rows = _round_up(m, rows)
-    pitch = _round_up(sum_rows, lanes)
+    sum_rows = round_up(m, rows)
+    pitch = round_up(sum_rows, lanes)
     a_words = STREAMED_DEPTH * pitch if a == "m" else sum_rows * schedule.pitch
-    a_bytes = _round_up(a_words * elements.word_bytes, 64)
-    sums = sum_rows * _round_up(strip, schedule.width)
-    piece_bytes = a_bytes + _round_up(sums * elements.word_bytes, 64)
-    values = _strides(shape) | {
+    a_bytes = round_up(a_words * elements.word_bytes, 64)
+    sums = sum_rows * round_up(strip, schedule.width)
+    piece_bytes = a_bytes + round_up(sums * elements.word_bytes, 64)
+    values = strides_of(shape) | {
         "m": m, "n": n, "k": shape.k, "batch": batch, "inner": shape.inner_batch, "group": group,
         "column_block": block, "column_pieces": column_pieces, "piece_bytes": piece_bytes,
         "pitch": pitch, "strip": strip, "runs": max(1, strip // (STREAMED_DEPTH * lanes)),
         "sum_offset": a_bytes, "sum_rows": sum_rows,
     }  # fmt: skip
     extent = -(-batch // group) * column_pieces
-    return _one_step(
+    return one_step(
         schedule, values, STREAMED_PARAMETERS, extent, piece_bytes, shape, target, epilogue
     )
 
@@ -324,17 +222,17 @@ def _plan_tiled(shape, target, threads, epilogue, swapped):
         swapped, shape.inner_batch > 1, shape.segments > 1,
         b == "columns" and not target.avx512 and n % lanes == 0,
     )  # fmt: skip
-    work = _work(shape, epilogue)
+    work = work_of(shape, epilogue)
     most_columns = _in_place(target)[1] if a == "rows" else 1024
     sizes = _pieces(shape, schedule, threads, work, most_columns, target.avx512)
-    values = _strides(shape) | sizes
+    values = strides_of(shape) | sizes
     values |= {"m": m, "n": n, "k": k, "batch": batch, "k_block": k_block}
     values |= {"inner": shape.inner_batch, "run": run, "a_segment": shape.a_segment}
     row_pieces, column_pieces = -(-m // sizes["row_span"]), -(-n // sizes["column_span"])
     values |= {"row_pieces": row_pieces, "column_pieces": column_pieces}
     values |= _rooms(schedule, min(sizes["row_block"], m), min(sizes["column_block"], n), k_block)
     extent = -(-batch // sizes["group"]) * row_pieces * column_pieces
-    return _one_step(
+    return one_step(
         schedule, values, TILED_PARAMETERS, extent, values["piece_bytes"], shape, target, epilogue
     )
 
@@ -409,7 +307,7 @@ def _pieces(shape, schedule, threads, work, most_columns, wide: bool) -> dict:
 def _even(k, most, multiple) -> int:
     """The smallest multiple that needs no more blocks than `most` does."""
     blocks = -(-k // most)
-    return _round_up(-(-k // blocks), multiple)
+    return round_up(-(-k // blocks), multiple)
 
 
 def _balanced(n, parts, steps, least, threads) -> int:
@@ -439,50 +337,20 @@ def _rooms(schedule, rows, columns, depth) -> dict:
     """Where a piece's packed a, packed b and waiting sums are in its part of the workspace."""
     elements, lanes = schedule.elements, schedule.lanes
     words = -(-depth // elements.group)
-    padded_rows = _round_up(rows, COLUMN_GROUP)
-    padded_columns = _round_up(columns, lanes) + (schedule.vectors - 1) * lanes
+    padded_rows = round_up(rows, COLUMN_GROUP)
+    padded_columns = round_up(columns, lanes) + (schedule.vectors - 1) * lanes
     a_bytes = {"rows": 0, "m": padded_rows * words}.get(schedule.a, padded_rows * schedule.pitch)
     b_bytes = 0 if schedule.b == "columns" else padded_columns * words
     pitch, sums = 0, 0
     if schedule.blocked and schedule.sums == "workspace":
         pitch = padded_columns
         tiles = (COLUMN_GROUP, schedule.rows, schedule.tail_rows or 1)  # all rows of one wait
-        sums = max(_round_up(rows, tile) for tile in tiles) * pitch * nbytes_of(elements.acc)
-    a_bytes = _round_up(a_bytes * elements.word_bytes, 64)
-    b_bytes = _round_up(b_bytes * elements.word_bytes, 64)
+        sums = max(round_up(rows, tile) for tile in tiles) * pitch * nbytes_of(elements.acc)
+    a_bytes = round_up(a_bytes * elements.word_bytes, 64)
+    b_bytes = round_up(b_bytes * elements.word_bytes, 64)
     return {
         "b_offset": a_bytes,
         "sum_offset": a_bytes + b_bytes,
         "sum_pitch": pitch,
-        "piece_bytes": a_bytes + b_bytes + _round_up(sums, 64),
+        "piece_bytes": a_bytes + b_bytes + round_up(sums, 64),
     }
-
-
-# ---- both ---------------------------------------------------------------------------------------
-
-
-def _strides(shape) -> dict:
-    (ab, am, ak), (bb, bk, bn), (cb, cm, cn) = shape.a, shape.b, shape.c
-    ia, ib, ic = shape.inner_strides
-    return {
-        "a_batch": ab, "a_inner": ia, "a_m": am, "a_k": ak, "b_batch": bb, "b_inner": ib, "b_k": bk,
-        "b_n": bn, "c_batch": cb, "c_inner": ic, "c_m": cm, "c_n": cn,
-    }  # fmt: skip
-
-
-def _one_step(schedule, values, names, extent, piece_bytes, shape, target, epilogue):
-    params = tuple(values[name] for name in names)
-    if epilogue is not None:
-        params += epilogue.params
-    step = ContractionStep(ContractionKernel(schedule, target, epilogue), params, extent, 1)
-    return ContractionPlan((step,), extent * piece_bytes, _work(shape, epilogue))
-
-
-def _work(shape, epilogue) -> int:
-    """Floating point operations, those of the epilogue included."""
-    size = shape.batch * shape.m * shape.n
-    return shape.flops + (epilogue.flops * size if epilogue is not None else 0)
-
-
-def _round_up(value: int, multiple: int) -> int:
-    return -(-value // multiple) * multiple

@@ -1,0 +1,33 @@
+"""What all plans of contractions end with: their parameters, work and step.
+
+In: a `ContractionShape`, a schedule and its values by name. Out: a `ContractionPlan`.
+"""
+
+from .shape import ContractionKernel, ContractionPlan, ContractionStep
+
+
+def strides_of(shape) -> dict:
+    (ab, am, ak), (bb, bk, bn), (cb, cm, cn) = shape.a, shape.b, shape.c
+    ia, ib, ic = shape.inner_strides
+    return {
+        "a_batch": ab, "a_inner": ia, "a_m": am, "a_k": ak, "b_batch": bb, "b_inner": ib, "b_k": bk,
+        "b_n": bn, "c_batch": cb, "c_inner": ic, "c_m": cm, "c_n": cn,
+    }  # fmt: skip
+
+
+def one_step(schedule, values, names, extent, piece_bytes, shape, target, epilogue):
+    params = tuple(values[name] for name in names)
+    if epilogue is not None:
+        params += epilogue.params
+    step = ContractionStep(ContractionKernel(schedule, target, epilogue), params, extent, 1)
+    return ContractionPlan((step,), extent * piece_bytes, work_of(shape, epilogue))
+
+
+def work_of(shape, epilogue) -> int:
+    """Floating point operations, those of the epilogue included."""
+    size = shape.batch * shape.m * shape.n
+    return shape.flops + (epilogue.flops * size if epilogue is not None else 0)
+
+
+def round_up(value: int, multiple: int) -> int:
+    return -(-value // multiple) * multiple

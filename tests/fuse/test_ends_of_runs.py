@@ -1,0 +1,105 @@
+"""Many short runs along which vectors go: whole vectors, or a last one that begins early."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import jitney
+import jitney.numpy as jnp
+from jitney.backend.host import host_target
+
+RNG = np.random.default_rng(0)
+DTYPES = ["float32", "float64", "bfloat16", "int8", "int32", "int64", "uint16"]
+LENGTHS = [1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 24, 31, 33, 40, 63, 64, 65, 100, 250]
+REDUCTIONS = {
+    "sum": lambda np, x: x.sum(-1),
+    "distances": lambda np, x: ((x[:, None] - x[None, :16]) ** 2).sum(-1),
+    "max": lambda np, x: x.max(-1),
+    "argmax": lambda np, x: x.argmax(-1),
+    "argmin": lambda np, x: x.argmin(-1),
+    "any": lambda np, x: (x > 4).any(-1),
+    "two": lambda np, x: (x - x.max(-1, keepdims=True)).sum(-1),
+}
+uses_masks = pytest.mark.skipif(
+    host_target().avx512 or not host_target().avx2, reason="masks are cheap, or there are none"
+)
+
+
+def whole_numbers(shape, dtype):
+    """Small enough for exact sums of every dtype but bytes, which wrap."""
+    return RNG.integers(0 if dtype[0] == "u" else -4, 6, shape).astype(
+        jnp.dtype(dtype)
+    )
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_reductions(name, dtype):
+    function = REDUCTIONS[name]
+    with jitney.enable_x64(True):
+        for length in LENGTHS:
+            x = whole_numbers((40, length), dtype)
+            got = jitney.jit(lambda x: function(jnp, x))(x)
+            wide = x.astype(np.float32) if dtype == "bfloat16" else x
+            want = np.asarray(function(np, wide))
+            if dtype == "bfloat16" and want.dtype == np.float32:
+                want = want.astype(x.dtype)
+            np.testing.assert_array_equal(np.asarray(got), want.astype(got.dtype), str(length))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_elements(dtype):
+    with jitney.enable_x64(True):
+        for length in LENGTHS:
+            x = whole_numbers((40, length + 2), dtype)
+            got = jitney.jit(lambda x: x[:, 1:-1] + x[:, :1])(x)
+            np.testing.assert_array_equal(np.asarray(got), x[:, 1:-1] + x[:, :1], str(length))
+            got = jitney.jit(lambda x: x.T + x.T)(x)
+            np.testing.assert_array_equal(np.asarray(got), x.T + x.T, str(length))
+            swapped = np.swapaxes(x.reshape(4, 10, length + 2), 0, 2)
+            got = jitney.jit(lambda x: jnp.swapaxes(x.reshape(4, 10, -1), 0, 2) + x[0, 0])(x)
+            np.testing.assert_array_equal(np.asarray(got), swapped + x[0, 0], str(length))
+
+
+def test_infinities_and_nan_count_once():
+    for length in (9, 20, 37):
+        for at in range(length):
+            x = np.ones((30, length), np.float32)
+            x[3, at], x[4, at] = np.inf, np.nan
+            got = np.asarray(jitney.jit(lambda x: (x * 2).sum(1))(x))
+            np.testing.assert_array_equal(got, (x * 2).sum(1))
+
+
+def test_results_in_the_place_of_operands():
+    """Elements must not be computed from those that are already results."""
+    def turn(_, x):
+        return x * 2 + 1
+
+    for length in LENGTHS:
+        x = np.ones((40, length), np.float32)
+        got = jitney.jit(lambda x: jitney.lax.fori_loop(0, 5, turn, x))(x)
+        np.testing.assert_array_equal(got, np.full_like(x, 63))
+        got = jitney.jit(lambda x: x * 2 + 1, donate_argnums=0)(jnp.asarray(x))
+        np.testing.assert_array_equal(got, np.full_like(x, 3))
+
+
+@uses_masks
+def test_which_runs_have_no_masks():
+    def text(length):
+        x = np.ones((40, length), np.float32)
+        return jitney.jit(lambda x: (x * x).max(1)).lower(x).compile().as_text()
+
+    assert "in vectors" in text(64) and "early" in text(60)
+    assert not any(word in text(n) for n in (5, 2001) for word in ("in vectors", "early"))
+
+
+@pytest.mark.parametrize("target", ["x86-64", "x86-64-v3"])
+def test_narrower_machines(target):
+    """The same, by vectors of 16 and of 32 bytes."""
+    command = [sys.executable, "-m", "pytest", "-q", "-x", __file__, "-k", "not narrower"]
+    done = subprocess.run(command, env={**os.environ, "JITNEY_TARGET": target},
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-3000:]
