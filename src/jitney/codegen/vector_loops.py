@@ -5,7 +5,9 @@ takes and returns the carried values. Out: the loops' blocks. `VectorLoops` is t
 `KernelEmitter` that knows how often code is repeated.
 
 [Note: tails] Vector loops run unmasked in steps of copies × lanes and then masked, one vector at a
-time; small kernels are masked throughout, which halves the code to compile.
+time; small kernels are masked throughout, which halves the code to compile. Where that is little
+and masks are dear, they are not (2 x + 1 of 1000 numbers, called by itself: a Zen 1 takes 1.8 us
+with masks, 1.05 without; to compile 3.1 and 4.3 ms).
 """
 
 from typing import NamedTuple
@@ -22,6 +24,7 @@ COPIES_BY_COST = ((14, 4), (150, 2))
 # its units unless four vectors go side by side (float32, one thread, cycles a vector: erf 17.7 to
 # 14.2, log1p 16.4 to 14.3, softplus 35 to 26; to compile, a fifth longer).
 COPIES_OF_AVX2 = ((100, 4), (150, 2))
+MOST_TWICE = 25  # operations of a small kernel that are written with and without masks
 
 
 class Turn(NamedTuple):
@@ -105,6 +108,8 @@ class VectorLoops:
         k = self.kernel
         whole = k.stream or k.pairs is not None or k.sweep or k.pipelined
         masked_only = k.small or (copies == 1 and not whole)
+        if masked_only and self._masks_are_dear():
+            masked_only = k.in_vectors or k.early or self._operations(self.used) > MOST_TWICE
         if not masked_only:
             limit, span = e.fresh(), lanes * copies
             e.emit_raw(f"  {limit} = sub i64 {high}, {span - 1}")
@@ -218,13 +223,19 @@ class VectorLoops:
 
     def copies_for(self, expressions) -> int:
         """Unrolled copies of a loop over these expressions (those outside of it do not count)."""
-        once = {id(x) for home in ("entry", "outer") for x in self.homes.get(home, ())}
-        inner = [x for x in expressions if id(x) not in once and x.op not in ("const", "param")]
-        cost = len(inner) + sum(
-            max(0, min(40, x.cost - sum(a.cost for a in x.args)) - 1) for x in inner
-        )
-        narrow = self.e.target.avx2 and not self.e.target.avx512
-        for limit, copies in COPIES_OF_AVX2 if narrow else COPIES_BY_COST:
+        cost = self._operations(expressions)
+        for limit, copies in COPIES_OF_AVX2 if self._masks_are_dear() else COPIES_BY_COST:
             if cost <= limit:
                 return copies
         return 1
+
+    def _operations(self, expressions) -> int:
+        once = {id(x) for home in ("entry", "outer") for x in self.homes.get(home, ())}
+        inner = [x for x in expressions if id(x) not in once and x.op not in ("const", "param")]
+        return len(inner) + sum(
+            max(0, min(40, x.cost - sum(a.cost for a in x.args)) - 1) for x in inner
+        )
+
+    def _masks_are_dear(self) -> bool:
+        """With AVX2 they are vectors, and a masked store takes most machines some 20 cycles."""
+        return self.e.target.avx2 and not self.e.target.avx512
