@@ -86,6 +86,15 @@ def test_results_in_the_place_of_operands():
         np.testing.assert_array_equal(got, np.full_like(x, 3))
 
 
+@pytest.mark.parametrize(("first", "second"), [(100, 12), (64, 48), (104, 8)])
+def test_results_that_go_past_the_caches(first, second):
+    """Their whole vectors begin where lines do, a last one that begins early does not."""
+    a = RNG.normal(size=(40_000, first)).astype(np.float32)
+    b = RNG.normal(size=(40_000, second)).astype(np.float32)
+    got = jitney.jit(lambda a, b: jnp.concatenate([a[:, ::-1] * 2, b + 1], 1))(a, b)
+    np.testing.assert_array_equal(got, np.concatenate([a[:, ::-1] * 2, b + 1], 1))
+
+
 @uses_masks
 def test_which_runs_have_no_masks():
     def text(length):

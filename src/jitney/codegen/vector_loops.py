@@ -167,8 +167,9 @@ class VectorLoops:
                 self.bind_vector(variable, index, None if self.kernel.in_vectors else high)
             return body(accumulators)
 
+        self.at_row_end = True  # what goes past the caches begins where lines do
         result = self.loop(low, high, lanes, folded, masked, "tail")
-        self.mask = self.anew = None
+        self.at_row_end, self.mask, self.anew = False, None, None
         self.vector_variable = None
         return result
 
