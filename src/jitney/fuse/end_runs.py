@@ -11,6 +11,7 @@ import math
 from .kernel import Expr, Kernel, Stream
 
 MANY_RUNS, SHORT_RUN = 16, 1024  # elements: what is left of longer ones is little
+MOST_BESIDE = 4  # vectors
 
 
 def end_runs(kernel: Kernel, used: list[Expr], lanes: int) -> tuple[bool, bool]:
@@ -24,10 +25,10 @@ def end_runs(kernel: Kernel, used: list[Expr], lanes: int) -> tuple[bool, bool]:
     runs = kernel.rows[-1:] if by_rows else [stage.loops[-1] for stage in kernel.stages]
     lengths = [n for lo in runs for n in (lo.extent, lo.chunk) if n]
     count = math.prod(lo.extent for lo in (kernel.rows[:-1] if by_rows else kernel.rows))
-    if count < MANY_RUNS or max(lengths) > SHORT_RUN or min(lengths) < lanes:
+    if not lengths or count < MANY_RUNS or max(lengths) > SHORT_RUN or min(lengths) < lanes:
         return False, False
-    if all(n % lanes == 0 for n in lengths):
-        return True, False
+    if all(n % lanes == 0 for n in lengths):  # none may be left by those side by side
+        return bool(kernel.small or any(n % (MOST_BESIDE * lanes) for n in lengths)), False
     return False, _may_begin_early(kernel, used)
 
 
