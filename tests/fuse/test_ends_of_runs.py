@@ -24,15 +24,13 @@ REDUCTIONS = {
     "two": lambda np, x: (x - x.max(-1, keepdims=True)).sum(-1),
 }
 uses_masks = pytest.mark.skipif(
-    host_target().avx512 or not host_target().avx2, reason="masks are cheap, or there are none"
+    not host_target().has_dear_masks, reason="masks are cheap, or there are none"
 )
 
 
 def whole_numbers(shape, dtype):
     """Small enough for exact sums of every dtype but bytes, which wrap."""
-    return RNG.integers(0 if dtype[0] == "u" else -4, 6, shape).astype(
-        jnp.dtype(dtype)
-    )
+    return RNG.integers(0 if dtype[0] == "u" else -4, 6, shape).astype(jnp.dtype(dtype))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -22,16 +22,18 @@ class Vectors(NamedTuple):
 def transpose_registers(e, rows: list[str], shape: Vectors) -> list[str]:
     """See the module's text. The first rounds stay within 16 bytes (one µop without constants), the
     others exchange these."""
-    part = _part(shape)
-    groups = [_interleave(e, rows[g : g + part], shape, part) for g in range(0, len(rows), part)]
-    return [name for group in _exchange(e, groups, shape, part) for name in group]
+    groups = _exchange(e, _within_parts(e, rows, shape), shape, _part(shape))
+    return [name for group in groups for name in group]
 
 
 def transpose_parts(e, rows: list[str], shape: Vectors) -> list[str]:
     """The first rounds alone, of rows whose parts of 16 bytes have been exchanged."""
+    return [name for group in _within_parts(e, rows, shape) for name in group]
+
+
+def _within_parts(e, rows, shape) -> list[list[str]]:
     part = _part(shape)
-    groups = [_interleave(e, rows[g : g + part], shape, part) for g in range(0, len(rows), part)]
-    return [name for group in groups for name in group]
+    return [_interleave(e, rows[g : g + part], shape, part) for g in range(0, len(rows), part)]
 
 
 def _part(shape: Vectors) -> int:

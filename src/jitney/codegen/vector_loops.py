@@ -108,7 +108,7 @@ class VectorLoops:
         k = self.kernel
         whole = k.stream or k.pairs is not None or k.sweep or k.pipelined
         masked_only = k.small or (copies == 1 and not whole)
-        if masked_only and self._masks_are_dear():
+        if masked_only and self.e.target.has_dear_masks:
             masked_only = k.in_vectors or k.early or self._operations(self.used) > MOST_TWICE
         if not masked_only:
             limit, span = e.fresh(), lanes * copies
@@ -225,7 +225,7 @@ class VectorLoops:
     def copies_for(self, expressions) -> int:
         """Unrolled copies of a loop over these expressions (those outside of it do not count)."""
         cost = self._operations(expressions)
-        for limit, copies in COPIES_OF_AVX2 if self._masks_are_dear() else COPIES_BY_COST:
+        for limit, copies in COPIES_OF_AVX2 if self.e.target.has_dear_masks else COPIES_BY_COST:
             if cost <= limit:
                 return copies
         return 1
@@ -236,7 +236,3 @@ class VectorLoops:
         return len(inner) + sum(
             max(0, min(40, x.cost - sum(a.cost for a in x.args)) - 1) for x in inner
         )
-
-    def _masks_are_dear(self) -> bool:
-        """With AVX2 they are vectors, and a masked store takes most machines some 20 cycles."""
-        return self.e.target.avx2 and not self.e.target.avx512

@@ -60,7 +60,7 @@ def reach_memory(kernel: Kernel, used: list[Expr], target: CpuTarget) -> None:
     kernel.again = find_rows_again(kernel, used, target)
     ends_in_parts = kernel.whole_ends or kernel.counted == Counted.BOTH
     kernel.overlaps = ends_in_parts and not target.avx512 and may_overlap(kernel, used)
-    if not target.avx512 and target.avx2:
+    if target.has_dear_masks:
         kernel.in_vectors, kernel.early = end_runs(kernel, used, lanes)
     if kernel.counted == Counted.ONE:
         length = kernel.rows[-1].extent

@@ -32,6 +32,11 @@ class CpuTarget(NamedTuple):
         """Lanes of a vector of 32-bit elements."""
         return self.vector_bits // 32
 
+    @property
+    def has_dear_masks(self) -> bool:
+        """Whether masks are vectors, and a masked store takes some 20 cycles (most with AVX2)."""
+        return self.avx2 and not self.avx512
+
     def moves_vectors(self, nbytes: int) -> bool:
         """Whether elements of so many bytes that lie a short step apart are moved by vectors and
         shuffles (others one by one)."""

@@ -118,6 +118,9 @@ class SkinnyKernel:
             name = w.load_partial(el.source_type, pointer, lanes, count)
         return widen(w, el, Value((name,), el.source_type, lanes)).names[0]
 
+    def _plus(self, a: Value, b: Value) -> Value:
+        return self.w.e.binary("fadd" if a.type in ("float", "double") else "add", a, b)
+
     def _element(self, pointer) -> Value:
         return widen(self.w, self.el, self.w.load_value(self.el.source_type, pointer))
 
@@ -234,9 +237,6 @@ class _DotKernel(SkinnyKernel):
             )  # fmt: skip
 
         w.for_range(0, w.smaller(s.rows, w.sub(p["m"], i)), 1, one_row, runs_once=True)
-
-    def _plus(self, a: Value, b: Value) -> Value:
-        return self.w.e.binary("fadd" if a.type in ("float", "double") else "add", a, b)
 
     def _join_unrolled(self, sums, count):
         total = [Value((v,), self.el.acc_type, self.s.lanes) for v in sums[:count]]

@@ -7,6 +7,7 @@ from .shape import ContractionKernel, ContractionPlan, ContractionStep
 
 
 def strides_of(shape) -> dict:
+    """The strides of all axes, as parameters by name."""
     (ab, am, ak), (bb, bk, bn), (cb, cm, cn) = shape.a, shape.b, shape.c
     ia, ib, ic = shape.inner_strides
     return {
@@ -16,6 +17,7 @@ def strides_of(shape) -> dict:
 
 
 def one_step(schedule, values, names, extent, piece_bytes, shape, target, epilogue):
+    """A plan of one kernel; `names`: its parameters, in order; `piece_bytes`: of workspace."""
     params = tuple(values[name] for name in names)
     if epilogue is not None:
         params += epilogue.params
@@ -30,4 +32,5 @@ def work_of(shape, epilogue) -> int:
 
 
 def round_up(value: int, multiple: int) -> int:
+    """The smallest multiple that is not below `value`."""
     return -(-value // multiple) * multiple

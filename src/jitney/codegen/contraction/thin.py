@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from ..constants_text import type_text
 from ..instructions import Value
 from .elements import Elements, multiply_add
-from .skinny import PARAMETERS, SkinnyKernel
+from .skinny import SkinnyKernel
 
 MOST_OF_COLUMN, MOST_OF_LINE = 8, 4  # vectors; axpy with sums in memory is as good from there
 COUNTS = {"pair": 2, "triple": 3}  # elements of a vector that is not full
@@ -40,7 +40,6 @@ class ThinDotSchedule:
     swapped: bool
     two_level: bool
     label = "thin_dot"
-    parameters = PARAMETERS
 
     @property
     def columns(self) -> int:
@@ -62,7 +61,6 @@ class ThinAxpySchedule:
     swapped: bool
     two_level: bool
     label = "thin_axpy"
-    parameters = PARAMETERS
 
     @property
     def chains(self) -> int:
@@ -92,16 +90,15 @@ class _ThinKernel(SkinnyKernel):
         """A vector that begins with two or three elements and ends with zeros."""
         e, s, type_ = self.w.e, self.s, self.el.source_type
         name, count = self.w.load(type_, pointer, COUNTS[s.end]), COUNTS[s.end]
-        picks = ", ".join(f"i32 {i}" for i in range(count)) + f", i32 {count}" * (s.lanes - count)
+        lanes = ", ".join(f"i32 {i}" for i in range(count)) + f", i32 {count}" * (s.lanes - count)
         text = type_text(type_, count)
         return e.instruction(
-            f"shufflevector {text} {name}, {text} zeroinitializer, <{s.lanes} x i32> <{picks}>"
+            f"shufflevector {text} {name}, {text} zeroinitializer, <{s.lanes} x i32> <{lanes}>"
         )
 
-    def _plus(self, a: str, b: str) -> str:
+    def _sum(self, a: str, b: str) -> str:
         x, y = (Value((v,), self.el.acc_type, self.s.lanes) for v in (a, b))
-        is_float = self.el.acc_type in ("float", "double")
-        return self.w.e.binary("fadd" if is_float else "add", x, y).names[0]
+        return self._plus(x, y).names[0]
 
 
 class _ThinDotKernel(_ThinKernel):
@@ -179,13 +176,13 @@ class _ThinDotKernel(_ThinKernel):
         half = count // 2
         a, b = (self._sums_of_lanes(column, first + i * half, half) for i in (0, 1))
         one, other = picks(self.s.lanes, 16 // self.el.word_bytes, half)
-        return self._plus(self._shuffle(a, b, one), self._shuffle(a, b, other))
+        return self._sum(self._shuffle(a, b, one), self._shuffle(a, b, other))
 
-    def _shuffle(self, a, b, picks) -> str:
-        vector = f"<{self.s.lanes} x {self.el.acc_type}>"
-        mask = ", ".join(f"i32 {i}" for i in picks)
+    def _shuffle(self, a, b, picked) -> str:
+        mask = ", ".join(f"i32 {i}" for i in picked)
         return self.w.e.instruction(
-            f"shufflevector {vector} {a}, {vector} {b}, <{len(picks)} x i32> <{mask}>"
+            f"shufflevector {self.acc_text} {a}, {self.acc_text} {b}, "
+            f"<{len(picked)} x i32> <{mask}>"
         )
 
 
@@ -202,8 +199,7 @@ def picks(lanes: int, block: int, count: int) -> tuple[list[int], list[int]]:
     """
     if count >= block:
         starts = [v * lanes + at for v in (0, 1) for at in range(0, lanes, 2 * block)]
-        run, apart = block, block
-        found = [at + i for at in starts for i in range(run)]
+        apart, found = block, [at + i for at in starts for i in range(block)]
     else:
         apart = block // 2
         found = [
@@ -219,6 +215,7 @@ def picks(lanes: int, block: int, count: int) -> tuple[list[int], list[int]]:
 class _ThinAxpyKernel(_ThinKernel):
     def _item(self, batch, a, b, c, n0, n1, room):
         w, p, s, el = self.w, self.p, self.s, self.el
+
         def row(i, _):
             sums = self._sums(w.at(a, w.mul(i, p["a_m"]), el.source_type), b)
             out = w.at(c, w.mul(i, p["c_m"]), el.result_type)
@@ -255,7 +252,7 @@ class _ThinAxpyKernel(_ThinKernel):
         while len(chains) > 1:
             half = len(chains) // 2
             chains = [
-                [self._plus(x, y) for x, y in zip(one, other, strict=True)]
+                [self._sum(x, y) for x, y in zip(one, other, strict=True)]
                 for one, other in zip(chains[:half], chains[half:], strict=True)
             ]
         carried = [(self.acc_text, total) for total in chains[0]]
