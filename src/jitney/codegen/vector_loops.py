@@ -6,8 +6,8 @@ takes and returns the carried values. Out: the loops' blocks. `VectorLoops` is t
 
 [Note: tails] Vector loops run unmasked in steps of copies × lanes and then masked, one vector at a
 time; small kernels are masked throughout, which halves the code to compile. Where that is little
-and masks are dear, they are not (2 x + 1 of 1000 numbers, called by itself: a Zen 1 takes 1.8 us
-with masks, 1.05 without; to compile 3.1 and 4.3 ms).
+and masks are dear, they are not (2 x + 1 of 1000 numbers, called by itself: a Zen 1 takes 2.4 us
+with masks, 1.0 without; to compile 3.1 and 4.3 ms).
 """
 
 from typing import NamedTuple

@@ -17,7 +17,7 @@ MOST_BESIDE = 4  # vectors
 def end_runs(kernel: Kernel, used: list[Expr], lanes: int) -> tuple[bool, bool]:
     """Whether many short runs, along which vectors go, are whole vectors each, or could end with
     one that begins `early`. A masked load takes a Zen 1 up to 17 cycles (distances from 16 points,
-    one thread: 20000 of 16 coordinates 9.1 ms with masks, 1.6 without, 5000 of ten 2.3 and .7).
+    one thread: 20000 of 16 coordinates 8.9 ms with masks, 1.6 without, 5000 of ten 2.2 and .7).
     Longer and fewer runs have a text for all sizes."""
     if kernel.lane == "none" or kernel.borders or kernel.near or kernel.stream == Stream.PARTS:
         return False, False

@@ -17,8 +17,8 @@ LEAST_WORK, LEAST_BYTES, LEAST_TERMS = 8 << 20, 512 << 10, 512  # of a part
 MOST_PARTS = 32
 # A vector's products with short rows that are computed for it: as sums these go nowhere else. Those
 # in memory, and all of few columns, have schedules of their own (codegen/contraction/thin.py; on a
-# Zen 1, by one thread, 800000 x 5 .61 of a sum's time, 80000 x 50 .7; five columns .35, also where
-# they are computed).
+# Zen 1, by one thread, 800000 x 5 .57 of a sum's time, 80000 x 50 .62; five columns .34, and .6
+# where they are computed).
 SHORT_ROW, LEAST_READ = 63, 1 << 14
 _VIEWS = frozenset("transpose reshape slice".split())
 _STORED = frozenset("input const dot conv call part scatter cumulative sort".split())

@@ -37,7 +37,7 @@ PACKED_DEPTH, PACKED_DEPTH_NARROW = 128, 512
 ROW_PAD = 16  # words between packed rows, against addresses that are equal modulo 4 KiB
 MOST_ROWS = 1024
 # where sums are short, each row of c is soon needed again for the next columns: as many rows at a
-# time as a small table of pages knows (a Zen 1; 2048 x 64 x 2048 .91 of the time, of 32 .8)
+# time as a small table of pages knows (a Zen 1; 2048 x 64 x 2048 .95 of the time, of 32 .84)
 SHALLOW, ROWS_OF_SHALLOW = 128, 256
 COLUMN_ALONE = 1.4  # time of a column outside of a tile: a load for each multiplication
 IN_PLACE_BYTES = 40 << 10  # about the first cache

@@ -11,8 +11,8 @@ columns), as in skinny.py:
                 of k, several chains of them, which are added at the end
 
 The register tile would use one lane of a vector for a result of one column (500 x 10 times 10 on a
-Zen 1: 5.2 us, so 1.2), and sums in memory are stored and read again for every few lines (500 times
-500 x 10: 3.1 us, so .7; a masked store takes Zen 1 to 3 some 20 cycles).
+Zen 1: 5.8 us, so 1.3), and sums in memory are stored and read again for every few lines (500 times
+500 x 10: 3.5 us, so .75; a masked store takes Zen 1 to 3 some 20 cycles).
 Invariant: the order of each sum depends on k and n alone.
 """
 
