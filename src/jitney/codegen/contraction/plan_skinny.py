@@ -16,6 +16,9 @@ DOT_ROWS = 16
 AXPY_ROWS = 8
 LARGE_MATRIX = 128 << 10  # below this the tile reads a matrix fast enough for several rows
 SUMS_BYTES = 64 << 10
+# From here on it comes from memory, often (two rows: .66 to .9 of the time on a Zen 1; one, which
+# takes eight lines at once, and more than two gain nothing, and what a cache holds loses).
+FAR_MATRIX = 8 << 20
 # of thin schedules: a row takes as long as the first, where the tile has them all at once (with
 # AVX-512 counted in instructions, not measured)
 THIN_ROWS, THIN_ROWS_WIDE, THIN_SUMS, THIN_LENGTH = 5, 2, 8, 16
@@ -44,7 +47,11 @@ def plan_skinny(shape, target, threads, epilogue, swapped):
         rows = 1 if m == 1 else 2 if m == 2 else 4 if m <= 4 else 8
         lines = {1: 8, 2: 8, 4: 4, 8: 4} if target.avx512 else {1: 8, 2: 4, 4: 2, 8: 1}
         sums = "c" if elements.result_type == elements.acc_type else "workspace"
-        schedule = AxpySchedule(elements, lanes, rows, lines[rows], sums, swapped, two_level)
+        is_far = n * k * nbytes_of(shape.dtype_in) >= FAR_MATRIX
+        fetches = m == 2 and is_far and not target.avx512
+        schedule = AxpySchedule(
+            elements, lanes, rows, lines[rows], sums, fetches, swapped, two_level
+        )
     else:
         return None
     return _plan(schedule, shape, target, threads, epilogue)

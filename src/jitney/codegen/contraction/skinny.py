@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from ..constants_text import type_text
 from ..instructions import Value
+from ..prefetch import SECOND, prefetch_line
 from .elements import Elements, memory_type, multiply_add, widen
 from .store import Storer
 from .writer import Parameters, Writer
@@ -48,13 +49,16 @@ class DotSchedule:
 
 @dataclass(frozen=True)
 class AxpySchedule:
-    """`rows` rows of a, `lines` lines of b at once. `sums`: 'c' or 'workspace'."""
+    """`rows` rows of a, `lines` lines of b at once. `sums`: 'c' or 'workspace'. `fetches`: the
+    lines that follow are asked for, which no hardware prefetcher does where each has a page of its
+    own."""
 
     elements: Elements
     lanes: int
     rows: int
     lines: int
     sums: str
+    fetches: bool
     swapped: bool
     two_level: bool
     label = "axpy"
@@ -314,9 +318,13 @@ class _AxpyKernel(SkinnyKernel):
             w.at(self.b, w.add(w.mul(w.add(k, u), p["b_k"]), self.n0), el.source_type)
             for u in range(lines)
         ]
+        following = [w.at(line, w.mul(p["b_k"], lines), el.source_type) for line in starts]
 
         def one_vector(j, count):
             y = [self._vector(w.at(line, j, el.source_type), count) for line in starts]
+            if s.fetches and count is None:
+                for line in following:
+                    prefetch_line(w.e, w.at(line, j, el.source_type), SECOND)
             totals = [self._load(row, j, count) for row in self.sums]
             for u in range(lines):
                 totals = [
