@@ -7,7 +7,7 @@ loops.
 
 from ..fuse.kernel import SHORT_AXIS
 from ..ir.types import nbytes_of
-from . import memory, neighbours, prefetch, row_squares, strided, transpose
+from . import gather_lanes, memory, neighbours, prefetch, row_squares, strided, transpose
 from .elementwise import llvm_type
 from .instructions import Value
 
@@ -64,7 +64,14 @@ class Accesses:
                 self.e, code, pointer, place, self.lanes, mask, bool(x.args), reach
             )
         else:
-            value = memory.load(self.e, code, pointer, place, self.lanes, mask, bool(x.args))
+            value = None
+            is_gather = place.vectors or place.step not in (None, "1", "-1")
+            is_end = mask is not None and not x.args  # of a row: seldom, and sooner compiled
+            if is_gather and self.e.target.has_dear_masks and self.lanes > 1 and not is_end:
+                value = gather_lanes.load(self, x, pointer, place, mask)
+            value = value or memory.load(
+                self.e, code, pointer, place, self.lanes, mask, bool(x.args)
+            )
         if mask is None:
             self.loaded[number, position] = value
         return value

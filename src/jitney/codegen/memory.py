@@ -80,7 +80,8 @@ def settled(e, place):
     return Place(_shifted(e, place.base, place.skip), *place[1:3]) if place.skip else place
 
 
-def _from_memory(e, code, value):
+def from_memory(e, code, value):
+    """What was read of an array of `code`, as a value of that type."""
     if code in ("f16", "bf16"):
         return e.bitcast(llvm_type(code), value)
     if code != "b1":
@@ -94,12 +95,12 @@ def load(e, code, pointer, place: Place, lanes, mask=None, guarded=False):
     type_ = memory_type(code)
     place = settled(e, place)
     if place.step is None and not place.vectors:
-        return _from_memory(e, code, _load_scalar(e, type_, pointer, place.base, mask))
+        return from_memory(e, code, _load_scalar(e, type_, pointer, place.base, mask))
     if not place.vectors and place.step in ("1", "-1"):
         value = _load_run(e, type_, pointer, place, lanes, mask, guarded)
     else:
         value = _load_gather(e, type_, pointer, place, lanes, mask)
-    return _from_memory(e, code, value)
+    return from_memory(e, code, value)
 
 
 def _load_scalar(e, type_, pointer, base, mask):

@@ -33,7 +33,7 @@ def load(k, x, place) -> Value:
         count = k._last_column(number, position) + 1 - start  # behind may be the end of the array
         k.squares[key] = _columns(k, code, f"%b{number}", place, start, min(count, k.lanes))
     names = tuple(columns[place.skip - start] for columns in k.squares[key])
-    return memory._from_memory(k.e, code, Value(names, memory.memory_type(code), k.lanes))
+    return memory.from_memory(k.e, code, Value(names, memory.memory_type(code), k.lanes))
 
 
 def _columns(k, code, buffer, place, start: int, count: int) -> list[list[str]]:

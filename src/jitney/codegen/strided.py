@@ -40,7 +40,7 @@ def load(e, code, pointer, place, lanes, mask=None, guarded=False, reach=0):
                 address = memory.safe_address(e, address, allowed, lanes)
             parts.append(memory._vector_load(e, f"<{lanes} x {type_}>", type_, address, allowed))
         names.append(_pick(e, type_, parts, step, place.skip, lanes, back))
-    return memory._from_memory(e, code, Value(tuple(names), type_, lanes))
+    return memory.from_memory(e, code, Value(tuple(names), type_, lanes))
 
 
 def _pick(e, type_, parts, step, skip, lanes, back=False):
