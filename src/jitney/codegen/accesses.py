@@ -36,17 +36,7 @@ class Accesses:
         if place.step is not None or place.vectors:
             mask = self._with_tail(mask)
         code = self.kernel.buffers[number][0]
-        down = self._stride_of_rows(position, place)
-        if down is not None:
-            rows = (self.kernel.jumps, prefetch.SECOND) if self.kernel.jumps else ()
-            if self.kernel.ahead:
-                rows = (prefetch.rows_ahead(self.e, code, down, self.kernel.ahead),)
-            prefetch.prefetch_rows(self.e, code, pointer, place, down, self.lanes, *rows)
-        if x.id == self.farthest and place.step == "1":
-            ahead = str(prefetch.BYTES_AHEAD // nbytes_of(code))
-            prefetch.prefetch_rows(
-                self.e, code, pointer, place, ahead, self.lanes, 1, prefetch.SECOND
-            )
+        self._ask_ahead(x, code, pointer, place)
         if self.lane == "stage" and mask is None:
             self._ask_for_next_row(number, position, place)
         if mask is None and position in self.kernel.near:
@@ -100,6 +90,39 @@ class Accesses:
         base = memory._shifted(self.e, self.scalars[self.vector_variable], distance)
         return pointer, memory.Place(base, "1" if self.lanes > 1 else None, ())
 
+    def _ask_ahead(self, x, code, pointer, place) -> None:
+        """For what a load will read some rows, or bytes, later."""
+        e, stride = self.e, self._stride_of_rows(x.attrs[1], place)
+        if stride is not None and self.kernel.jumps:
+            ahead = self._after_jumps(x.attrs[1], stride)
+            prefetch.prefetch_ahead(
+                e, code, pointer, place, ahead, self.lanes, prefetch.SECOND
+            )
+        elif stride is not None:
+            rows = str(prefetch.ROWS_AHEAD)
+            if self.kernel.ahead:
+                rows = prefetch.rows_ahead(e, code, stride, self.kernel.ahead)
+            row, extent = self.scalars[self._down], operand(self.slotted.extents[self._down])
+            span = self.lanes * e.copies
+            ahead = prefetch.down_columns(e, stride, rows, row, extent, span)
+            prefetch.prefetch_ahead(e, code, pointer, place, ahead, self.lanes)
+        if x.id == self.farthest and place.step == "1":
+            ahead = str(prefetch.BYTES_AHEAD // nbytes_of(code))
+            prefetch.prefetch_ahead(
+                e, code, pointer, place, ahead, self.lanes, prefetch.SECOND
+            )
+
+    def _after_jumps(self, position, stride) -> str:
+        """How far ahead the run is that is read `jumps` rows later."""
+        rows = self.kernel.rows
+        beside = "0"
+        if len(rows) > 2:
+            beside = operand(dict(self.slotted.affines[position][1]).get(rows[-3].variable, "0"))
+        down = rows[-2].variable
+        row, extent = self.scalars[down], operand(self.slotted.extents[down])
+        jumps = str(self.kernel.jumps)
+        return prefetch.down_columns(self.e, stride, jumps, row, extent, beside)
+
     def _stride_of_rows(self, position, place) -> str | None:
         """Where whole vectors of columns are reduced, or rows jump: how far apart the rows are that
         this load goes down, one in each turn of the innermost loop around the vectors."""
@@ -126,8 +149,9 @@ class Accesses:
         if stride is not None and place.step == "1" and not place.vectors:
             code, rows = self.kernel.buffers[number][0], 1 if pair is None else 2
             level = prefetch.SECOND if self.kernel.stream else prefetch.NEAR
-            prefetch.prefetch_rows(
-                self.e, code, f"%b{number}", place, operand(stride), self.lanes, rows, level
+            ahead = self.e.instruction(f"mul i64 {operand(stride)}, {rows}")
+            prefetch.prefetch_ahead(
+                self.e, code, f"%b{number}", place, ahead, self.lanes, level
             )
 
     def _is_strided(self, code, place, is_load=False) -> bool:

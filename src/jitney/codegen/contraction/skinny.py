@@ -318,7 +318,9 @@ class _AxpyKernel(SkinnyKernel):
             w.at(self.b, w.add(w.mul(w.add(k, u), p["b_k"]), self.n0), el.source_type)
             for u in range(lines)
         ]
-        following = [w.at(line, w.mul(p["b_k"], lines), el.source_type) for line in starts]
+        more = w.compare("slt", w.add(k, 2 * lines - 1), p["k"])  # beyond b there may be no memory
+        ahead = w.select(more, w.mul(p["b_k"], lines), 0)
+        following = [w.at(line, ahead, el.source_type) for line in starts]
 
         def one_vector(j, count):
             y = [self._vector(w.at(line, j, el.source_type), count) for line in starts]
