@@ -49,6 +49,21 @@ def test_reductions(name, dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ["sum", "max", "argmax", "argmin", "any"])
+@pytest.mark.parametrize("rows", [40, 5000])
+def test_columns(name, dtype, rows):
+    """Down the columns: a last vector of columns may begin early."""
+    function = REDUCTIONS[name]
+    with jitney.enable_x64(True):
+        for length in LENGTHS if rows < 1000 else (9, 10, 17, 31, 50):
+            x = whole_numbers((rows, length), dtype)
+            got = jitney.jit(lambda x: function(jnp, x.T))(x)
+            wide = x.astype(np.float32) if dtype == "bfloat16" else x
+            want = np.asarray(function(np, wide.T)).astype(got.dtype)
+            np.testing.assert_array_equal(np.asarray(got), want, str(length))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_elements(dtype):
     with jitney.enable_x64(True):
         for length in LENGTHS:
@@ -84,6 +99,25 @@ def test_results_in_the_place_of_operands():
         np.testing.assert_array_equal(got, np.full_like(x, 3))
 
 
+@pytest.mark.parametrize("length", [9, 10, 17, 50, 130, 300])
+def test_rows_with_a_number_a_column_in_the_place_of_operands(length):
+    """Many short rows, whose last vector is computed anew: never from results."""
+    x, row = np.ones((5000, length), np.float32), np.arange(length, dtype=np.float32) % 5
+
+    def turn(_, x):
+        return x * 2 + row
+
+    want = x
+    for _ in range(4):
+        want = want * 2 + row
+    got = jitney.jit(lambda x: jitney.lax.fori_loop(0, 4, turn, x))(x)
+    np.testing.assert_array_equal(got, want)
+    got = jitney.jit(lambda x: x * 2 + row, donate_argnums=0)(jnp.asarray(x))
+    np.testing.assert_array_equal(got, x * 2 + row)
+    got = jitney.jit(lambda x: (jnp.sort(x, 0) * 2 + row) * (x.sum(0) + row))(x)
+    np.testing.assert_array_equal(got, (np.sort(x, 0) * 2 + row) * (x.sum(0) + row))
+
+
 @pytest.mark.parametrize(("first", "second"), [(100, 12), (64, 48), (104, 8)])
 def test_results_that_go_past_the_caches(first, second):
     """Their whole vectors begin where lines do, a last one that begins early does not."""
@@ -101,6 +135,16 @@ def test_which_runs_have_no_masks():
 
     assert "in vectors" in text(72) and "early" in text(60)
     assert not any(word in text(n) for n in (0, 5, 512, 2001) for word in ("in vectors", "early"))
+
+
+@uses_masks
+def test_few_columns_are_read_in_the_order_of_memory():
+    def text(length):
+        x = np.ones((2000, length), np.float32)
+        return jitney.jit(lambda x: x.max(0)).lower(x).compile().as_text()
+
+    assert all("early sweep" in text(n) for n in (9, 10, 30, 50, 250))
+    assert "sweep" not in text(8) and "in vectors sweep" in text(16)
 
 
 @pytest.mark.parametrize("target", ["x86-64", "x86-64-v3"])

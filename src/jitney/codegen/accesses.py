@@ -98,7 +98,7 @@ class Accesses:
             prefetch.prefetch_ahead(
                 e, code, pointer, place, ahead, self.lanes, prefetch.SECOND
             )
-        elif stride is not None:
+        elif stride is not None and not self.kernel.small:  # short rows follow one another
             rows = str(prefetch.ROWS_AHEAD)
             if self.kernel.ahead:
                 rows = prefetch.rows_ahead(e, code, stride, self.kernel.ahead)

@@ -71,6 +71,7 @@ class KernelEmitter(Accesses, VectorLoops):
         self.results: dict = {}
         self.scalars: dict[int, str] = {}
         self.vector_variable: int | None = None
+        self.begun: str | None = None  # where the present vector would begin, were it not `early`
         self.mask: Value | None = None
         self.tail: tuple = (None, None)  # the mask of a tail and its elements, once it has been one
         self.homes = find_homes(self.kernel, used)

@@ -156,9 +156,10 @@ def _chunk(k) -> str:
     return f"%s{len(k.slotted.values)}"
 
 
-def _addresses(k, number: int, type_: str, variable: int, low: str) -> list[str]:
+def _addresses(k, number: int, type_: str, low: str) -> list[str]:
+    """Each vector has accumulators of its own, also one that begins early."""
     e = k.e
-    column = e.instruction(f"sub i64 {k.scalars[variable]}, {low}")
+    column = e.instruction(f"sub i64 {k.begun}, {low}")
     at = e.instruction(f"udiv exact i64 {column}, {k.lanes}")
     places = [at, *[e.instruction(f"add i64 {at}, {u}") for u in range(1, e.copies)]]
     return [e.instruction(f"getelementptr {type_}, ptr %sweep{number}, i64 {p}") for p in places]
@@ -168,7 +169,7 @@ def _read(k, variable, low) -> list[Value]:
     e, found = k.e, []
     for number, start in enumerate(_starts(k)):
         names, text = [], _waiting(e, start)
-        for address in _addresses(k, number, text, variable, low):
+        for address in _addresses(k, number, text, low):
             names.append(e.fresh())
             e.emit_raw(f"  {names[-1]} = load {text}, ptr {address}")
             if text != start.text:
@@ -181,7 +182,7 @@ def _write(k, variable, low, values) -> None:
     e = k.e
     for number, value in enumerate(values):
         text = _waiting(e, value)
-        for u, address in enumerate(_addresses(k, number, text, variable, low)):
+        for u, address in enumerate(_addresses(k, number, text, low)):
             name = value.names[u if len(value.names) > 1 else 0]
             if text != value.text:
                 name = e.instruction(f"sext {value.text} {name} to {text}")

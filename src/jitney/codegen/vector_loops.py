@@ -181,6 +181,7 @@ class VectorLoops:
         last = e.instruction(f"sub i64 {high}, {self.lanes}")
         at = e.instruction(f"call i64 @llvm.smin.i64(i64 {index}, i64 {last})")
         self.bind_vector(variable, at, None)
+        self.begun = index
         if self.lane == "stage":
             seen = e.instruction(f"trunc i64 {e.instruction(f'sub i64 {index}, {at}')} to i32")
             numbers = memory.lane_numbers(e, self.lanes, "i32")
@@ -189,7 +190,7 @@ class VectorLoops:
     def bind_vector(self, variable, index, high) -> None:
         e = self.e
         self.vector_variable = variable
-        self.scalars[variable] = index
+        self.scalars[variable] = self.begun = index
         self.mask = None
         self.loaded, self.squares = {}, {}
         if high is None:

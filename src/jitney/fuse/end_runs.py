@@ -8,10 +8,11 @@ Keeps: every value.
 
 import math
 
-from .kernel import Expr, Kernel, Stream
+from .kernel import Expr, Kernel, Stage, Stream
 
 MANY_RUNS, SHORT_RUN = 16, 1024  # elements: what is left of longer ones is little
 MOST_BESIDE = 4  # vectors
+MOST_ELSEWHERE = 256  # elements of rows whose ends take longer than memory of their own
 
 
 def end_runs(kernel: Kernel, used: list[Expr], lanes: int) -> tuple[bool, bool]:
@@ -24,7 +25,9 @@ def end_runs(kernel: Kernel, used: list[Expr], lanes: int) -> tuple[bool, bool]:
     by_rows = kernel.lane == "row"
     runs = kernel.rows[-1:] if by_rows else [stage.loops[-1] for stage in kernel.stages]
     lengths = [n for lo in runs for n in (lo.extent, lo.chunk) if n]
-    count = math.prod(lo.extent for lo in (kernel.rows[:-1] if by_rows else kernel.rows))
+    around = [lo for stage in kernel.stages for lo in stage.loops] if by_rows else []
+    around += kernel.rows[:-1] if by_rows else kernel.rows
+    count = math.prod(lo.extent for lo in around)
     if not lengths or count < MANY_RUNS or max(lengths) > SHORT_RUN or min(lengths) < lanes:
         return False, False
     if all(n % lanes == 0 for n in lengths):  # none may be left by those side by side
@@ -34,22 +37,28 @@ def end_runs(kernel: Kernel, used: list[Expr], lanes: int) -> tuple[bool, bool]:
 
 def _may_begin_early(kernel: Kernel, used: list[Expr]) -> bool:
     """Whether elements may be met twice: sums leave out those that were in the vector before."""
-    if kernel.tile or kernel.sweep or kernel.turned or kernel.saved or kernel.beside:
+    if kernel.tile or kernel.turned or kernel.saved or kernel.beside:
         return False
     if kernel.lane == "row":
-        return not kernel.stages and may_overlap(kernel, used)
+        return all(_only_reduces(s) for s in kernel.stages) and may_overlap(kernel, used)
     return not any(s.stores or s.saves or s.carried or s.test for s in kernel.stages)
+
+
+def _only_reduces(stage: Stage) -> bool:
+    return not (stage.stores or stage.saves or stage.carried or stage.test)
 
 
 def may_overlap(kernel: Kernel, used: list[Expr]) -> bool:
     """Whether a row's elements may be computed and stored twice: not where the result may be put in
-    the place of an array that is read nowhere but where it is written (plan_buffers.py,
-    in_place.py). A masked store takes a Zen 3 some 20 cycles (100 columns of rows of 160:
-    15 ns a row, with masks 20.5)."""
+    the place of an array that is read nowhere but where it is written. (Of short rows it is then
+    put elsewhere: see `meets_twice`.) A masked store takes a Zen 3 some 20 cycles (100 columns of
+    rows of 160: 15 ns a row, with masks 20.5)."""
     if any(mode == "inout" for _, mode in kernel.buffers):
         return False
     if any(store.mask is not None for store in kernel.stores):
         return False
+    if kernel.rows[-1].extent <= MOST_ELSEWHERE:
+        return True
     written = {store.position for store in kernel.stores}
     elsewhere: dict[int, bool] = {}
     for x in used:
@@ -57,3 +66,9 @@ def may_overlap(kernel: Kernel, used: list[Expr]) -> bool:
             number, position = x.attrs
             elsewhere[number] = elsewhere.get(number, False) or position not in written
     return all(elsewhere.values())
+
+
+def meets_twice(kernel: Kernel) -> bool:
+    """Whether some elements are read again after their results are stored: these are not put in the
+    place of what is read (plan_buffers.py, in_place.py)."""
+    return kernel.overlaps or kernel.early

@@ -11,6 +11,7 @@ Keeps: every step reads the values it read before.
 import heapq
 
 from .buffers import CopyStep, KernelStep, step_buffers
+from .end_runs import meets_twice
 
 MAX_ORDERING = 50000  # items times parts of the state beyond which the order is left alone
 
@@ -153,7 +154,7 @@ def _same_place(aliases, step, old: int, new: int) -> bool:
     if not isinstance(step, KernelStep) or step.slotted.kernel.stages:
         return False
     kernel = step.slotted.kernel
-    if kernel.tile is not None:
+    if kernel.tile is not None or meets_twice(kernel):
         return False
     roots = [root_of(aliases, b.id) for b in step.buffers]
     stores = [s for s in kernel.stores if roots[s.buffer] == new]

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .buffers import CopyStep, KernelStep, step_buffers
+from .end_runs import meets_twice
 
 ALIGNMENT = 64
 LENT_BYTES = 1 << 18  # smaller outputs are not worth the search
@@ -159,6 +160,8 @@ def _elementwise_outputs(partition, items):
 
 def _is_read_where_written(step, k, store) -> bool:
     """Whether a kernel reads its buffer k nowhere but at the element it then writes."""
+    if meets_twice(step.slotted.kernel):
+        return False
     source, target = step.buffers[k], step.buffers[store.buffer]
     loads = [x for x in step.used if x.op == "load" and x.attrs[0] == k]
     alike = source.code == target.code and source.size == target.size

@@ -218,8 +218,12 @@ def _rows_swept(kernel: Kernel, used, target: CpuTarget) -> int:
     """How many rows a reduction of columns takes at a time, in the order of memory; 0 if it goes
     down a few columns at a time: where rows are few, where much would be computed anew for each
     turn, or where no load runs along rows."""
-    if kernel.lane != "row" or kernel.small or len(kernel.stages) != 1 or kernel.saved:
+    if kernel.lane != "row" or len(kernel.stages) != 1 or kernel.saved:
         return 0
+    if kernel.small:  # few columns: worth it without masks (end_runs.py), if more than a vector
+        columns, lanes = kernel.rows[-1].extent, lanes_of(kernel, used, target)
+        if kernel.small == 2 or not target.has_dear_masks or columns <= lanes:
+            return 0
     stage, row = kernel.stages[0], kernel.rows[-1].variable
     plain = stage.reductions and not (stage.saves or stage.carried or stage.test)
     if not plain or trip_count(stage) < MIN_SWEPT:

@@ -1,5 +1,7 @@
 """Lowering of primitives that move, repeat or make elements."""
 
+import math
+
 from ..ir.types import is_complex, part_code
 from .rules import Pair, lower_rule
 
@@ -118,9 +120,14 @@ def _pad_interior(g, x, value, axis, interior):
     n = x.shape[axis]
     rank = len(x.shape) + 1
     column = g.expand_dims(x, axis + 1)
-    high = [0] * rank
-    high[axis + 1] = interior
-    wide = g.pad(column, value, [0] * rank, high)
+    if math.prod(x.shape[axis + 1 :]) > 1:  # whole rows of padding beside those of x
+        rows = list(column.shape)
+        rows[axis + 1] = interior
+        wide = g.concat((column, g.broadcast(value, tuple(rows), ())), axis + 1)
+    else:
+        high = [0] * rank
+        high[axis + 1] = interior
+        wide = g.pad(column, value, [0] * rank, high)
     flat = g.reshape(wide, x.shape[:axis] + (n * (interior + 1),) + x.shape[axis + 1 :])
     limits = list(flat.shape)
     limits[axis] -= interior
