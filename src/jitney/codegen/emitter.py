@@ -9,6 +9,7 @@ from . import short_floats
 from .constants_text import FLOAT_BITS, INTEGER_OF_FLOAT, bits_of_type
 from .instructions import Instructions, Value
 
+LINE_BYTES = 64
 IN_REGISTERS = 4  # constants of multiply-adds that are left to LLVM
 MOST_PLACES = 8  # of one constant in memory
 
@@ -106,6 +107,12 @@ class Emitter(Instructions):
             )
             names.append(self.instruction(f'load {constant.text}, ptr @"{name}", align 32'))
         return Value(tuple(names), constant.type, constant.lanes)
+
+    def zeros(self) -> str:
+        """A line of zeros in memory."""
+        text = f'@"jitney.zeros" = private constant [{LINE_BYTES} x i8] zeroinitializer, align 64'
+        self.definitions.setdefault("jitney.zeros", text)
+        return '@"jitney.zeros"'
 
     def _double_fma(self, a, b, c):
         """Dekker's product and a two-sum: wrong only by about 2^-100 of the larger term."""
