@@ -57,6 +57,9 @@ def test_reductions_of_few_rows(shape):
 
 @pytest.mark.parametrize("axes", [(1, 0, 2), (2, 1, 0), (0, 2, 1), (1, 2, 0), (2, 0, 1)])
 @pytest.mark.parametrize("shape", [(3, 130, 70), (130, 3, 70), (70, 130, 3), (66, 65, 64)])
-def test_tiles_at_the_ends(shape, axes):
-    x = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
-    assert np.array_equal(jitney.jit(lambda x: x.transpose(axes) + 1)(x), x.transpose(axes) + 1)
+@pytest.mark.parametrize("dtype", ["int8", "float32", "float64", "complex64"])
+def test_tiles_at_the_ends(dtype, shape, axes):
+    with jitney.enable_x64(True):
+        x = (np.arange(np.prod(shape)) % 117).reshape(shape).astype(dtype)
+        got = jitney.jit(lambda x: x.transpose(axes) + x.dtype.type(1))(x)
+        assert np.array_equal(got, x.transpose(axes) + x.dtype.type(1))

@@ -63,7 +63,7 @@ def _written(partition: Any, roots, position, described, beside) -> KernelStep:
     if axes:
         builder = KernelBuilder(recorder, roots, rows, axes, builder.shape)
         written = _step_of(partition, builder, _stores(builder, roots, None), roots[0][0].op)
-        step = written if is_short_enough(written) else step
+        step = written if is_short_enough(written, step) else step
     if described is not None:
         modes = tuple([mode for _, mode in step.slotted.kernel.buffers])
         remember(described, recorder, step, modes, roots[0][1])
