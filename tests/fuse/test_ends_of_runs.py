@@ -48,6 +48,31 @@ def test_reductions(name, dtype):
             np.testing.assert_array_equal(np.asarray(got), want.astype(got.dtype), str(length))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_stages_that_store(axis, dtype):
+    """Rows and columns that are read again, saved and stored, with a last vector begun early."""
+    def softmax(np, x):
+        y = np.exp(x - x.max(axis, keepdims=True))
+        return y / y.sum(axis, keepdims=True)
+
+    def standardised(np, x):
+        return (x - x.mean(axis, keepdims=True)) / np.sqrt(x.var(axis, keepdims=True) + 1e-3)
+
+    def shares(np, x):
+        return x * x / (x * x).sum(axis, keepdims=True), np.abs(x).max(axis)
+
+    with jitney.enable_x64(True):
+        for length in LENGTHS[4:]:
+            for rows in (40, 1500):
+                x = RNG.normal(size=(rows, length)).astype(dtype)
+                for program in (softmax, standardised, shares):
+                    got = jitney.jit(lambda x, program=program: program(jnp, x))(x)
+                    want = program(np, x)
+                    for a, b in zip(got, want) if program is shares else [(got, want)]:
+                        np.testing.assert_allclose(a, b, 3e-5, 3e-6, err_msg=str(x.shape))
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ["sum", "max", "argmax", "argmin", "any"])
 @pytest.mark.parametrize("rows", [40, 5000])

@@ -8,7 +8,7 @@ Keeps: every value.
 
 import math
 
-from .kernel import Expr, Kernel, Stage, Stream
+from .kernel import Expr, Kernel, Store, Stream
 
 MANY_RUNS, SHORT_RUN = 16, 1024  # elements: what is left of longer ones is little
 MOST_BESIDE = 4  # vectors
@@ -36,16 +36,17 @@ def end_runs(kernel: Kernel, used: list[Expr], lanes: int) -> tuple[bool, bool]:
 
 
 def _may_begin_early(kernel: Kernel, used: list[Expr]) -> bool:
-    """Whether elements may be met twice: sums leave out those that were in the vector before."""
-    if kernel.tile or kernel.turned or kernel.saved or kernel.beside:
+    """Whether elements may be met twice: sums leave out those that were in the vector before, what
+    stages save and store is the same again."""
+    if kernel.tile or kernel.turned or kernel.beside:
         return False
-    if kernel.lane == "row":
-        return all(_only_reduces(s) for s in kernel.stages) and may_overlap(kernel, used)
-    return not any(s.stores or s.saves or s.carried or s.test for s in kernel.stages)
+    if any(s.carried or s.test or any(_is_masked(x) for x in s.stores) for s in kernel.stages):
+        return False
+    return kernel.lane == "stage" or may_overlap(kernel, used)
 
 
-def _only_reduces(stage: Stage) -> bool:
-    return not (stage.stores or stage.saves or stage.carried or stage.test)
+def _is_masked(store: Store) -> bool:
+    return store.mask is not None
 
 
 def may_overlap(kernel: Kernel, used: list[Expr]) -> bool:
@@ -55,7 +56,7 @@ def may_overlap(kernel: Kernel, used: list[Expr]) -> bool:
     rows of 160: 15 ns a row, with masks 20.5)."""
     if any(mode == "inout" for _, mode in kernel.buffers):
         return False
-    if any(store.mask is not None for store in kernel.stores):
+    if any(_is_masked(store) for store in kernel.stores):
         return False
     if kernel.rows[-1].extent <= MOST_ELSEWHERE:
         return True
