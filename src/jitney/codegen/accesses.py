@@ -103,8 +103,11 @@ class Accesses:
             if self.kernel.ahead:
                 rows = prefetch.rows_ahead(e, code, stride, self.kernel.ahead)
             row, extent = self.scalars[self._down], operand(self.slotted.extents[self._down])
-            span = self.lanes * e.copies
-            ahead = prefetch.down_columns(e, stride, rows, row, extent, span)
+            if self.kernel.pipelined and e.target.avx512:  # turns that overlap: nothing to wait for
+                ahead = e.instruction(f"mul i64 {stride}, {rows}")
+            else:
+                span = self.lanes * e.copies
+                ahead = prefetch.down_columns(e, stride, rows, row, extent, span)
             prefetch.prefetch_ahead(e, code, pointer, place, ahead, self.lanes)
         if x.id == self.farthest and place.step == "1":
             ahead = str(prefetch.BYTES_AHEAD // nbytes_of(code))

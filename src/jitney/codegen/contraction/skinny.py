@@ -318,13 +318,11 @@ class _AxpyKernel(SkinnyKernel):
             w.at(self.b, w.add(w.mul(w.add(k, u), p["b_k"]), self.n0), el.source_type)
             for u in range(lines)
         ]
-        more = w.compare("slt", w.add(k, 2 * lines - 1), p["k"])  # beyond b there may be no memory
-        ahead = w.select(more, w.mul(p["b_k"], lines), 0)
-        following = [w.at(line, ahead, el.source_type) for line in starts]
+        following = self._following(starts, k, lines) if s.fetches else []
 
         def one_vector(j, count):
             y = [self._vector(w.at(line, j, el.source_type), count) for line in starts]
-            if s.fetches and count is None:
+            if count is None:
                 for line in following:
                     prefetch_line(w.e, w.at(line, j, el.source_type), SECOND)
             totals = [self._load(row, j, count) for row in self.sums]
@@ -337,6 +335,13 @@ class _AxpyKernel(SkinnyKernel):
                 self._save(row, j, total, count)
 
         self._for_vectors(one_vector)
+
+    def _following(self, starts, k, lines):
+        """The lines that follow; at the end of b these again: behind it there may be no memory."""
+        w, p = self.w, self.p
+        more = w.compare("slt", w.add(k, 2 * lines - 1), p["k"])
+        ahead = w.select(more, w.mul(p["b_k"], lines), 0)
+        return [w.at(line, ahead, self.el.source_type) for line in starts]
 
     def _factor(self, row, k):
         """Element (row, k) of a in every lane."""
