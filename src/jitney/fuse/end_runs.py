@@ -11,6 +11,7 @@ import math
 from .kernel import Expr, Kernel, Store, Stream
 
 MANY_RUNS, SHORT_RUN = 16, 1024  # elements: what is left of longer ones is little
+MOST_STORED = 512  # elements of rows that stages store or save: of 1001 there is little to gain
 MOST_BESIDE = 4  # vectors
 MOST_ELSEWHERE = 256  # elements of rows whose ends take longer than memory of their own
 
@@ -32,6 +33,9 @@ def end_runs(kernel: Kernel, used: list[Expr], lanes: int) -> tuple[bool, bool]:
         return False, False
     if all(n % lanes == 0 for n in lengths):  # none may be left by those side by side
         return bool(kernel.small or any(n % (MOST_BESIDE * lanes) for n in lengths)), False
+    stores = any(stage.stores or stage.saves for stage in kernel.stages)
+    if stores and max(lengths) > MOST_STORED:
+        return False, False
     return False, _may_begin_early(kernel, used)
 
 

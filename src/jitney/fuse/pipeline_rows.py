@@ -46,8 +46,8 @@ def _is_possible(kernel: Kernel, used: list[Expr]) -> bool:
         return False
     if kernel.tile is not None or kernel.borders or kernel.near or kernel.sweep or kernel.jumps:
         return False
-    if kernel.early and kernel.saved:  # it would read again what the next row has saved
-        return False
+    if kernel.early and kernel.saved and kernel.lane == "stage":
+        return False  # a row would read again where the next one has saved already
     if kernel.stream == Stream.PARTS or any(mode == "inout" for _, mode in kernel.buffers):
         return False
     if not all(_is_plain(stage) for stage in stages) or not kernel.rows:
