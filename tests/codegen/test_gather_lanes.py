@@ -1,12 +1,10 @@
 """Gathers lane by lane: every kind of number, of element and of mask, as NumPy has them."""
 
-import os
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from narrower_machines import run_tests
 
 import jitney
 import jitney.numpy as jnp
@@ -108,7 +106,4 @@ def test_no_addresses_in_vectors():
 @pytest.mark.parametrize("target", ["x86-64", "x86-64-v3"])
 def test_narrower_machines(target):
     """The same, by vectors of 16 and of 32 bytes."""
-    command = [sys.executable, "-m", "pytest", "-q", "-x", __file__, "-k", "not narrower"]
-    done = subprocess.run(command, env={**os.environ, "JITNEY_TARGET": target},
-                          capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout[-3000:]
+    run_tests(__file__, target)

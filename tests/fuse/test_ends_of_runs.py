@@ -1,11 +1,8 @@
 """Many short runs along which vectors go: whole vectors, or a last one that begins early."""
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
+from narrower_machines import run_tests
 
 import jitney
 import jitney.numpy as jnp
@@ -175,7 +172,4 @@ def test_few_columns_are_read_in_the_order_of_memory():
 @pytest.mark.parametrize("target", ["x86-64", "x86-64-v3"])
 def test_narrower_machines(target):
     """The same, by vectors of 16 and of 32 bytes."""
-    command = [sys.executable, "-m", "pytest", "-q", "-x", __file__, "-k", "not narrower"]
-    done = subprocess.run(command, env={**os.environ, "JITNEY_TARGET": target},
-                          capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout[-3000:]
+    run_tests(__file__, target)

@@ -4,8 +4,8 @@ Intel processor guarded ones).
 In: a kernel emitter and a load at places that numbers in its lanes say, or that lie far apart. Out:
 the vector. LLVM would widen the numbers to addresses in vectors and take these apart; here words
 that hold several numbers are taken apart, and addresses are computed where they are used. (50000 of
-10000 numbers, a Zen 1: 42 us, so 28; a million bytes by a table of bytes and turned around, 393 us,
-so 222. It takes a sixth longer to compile.)
+10000 numbers, a Zen 1: 50 us, so 33; a million bytes by a table of bytes and turned around, 443 us,
+so 226. It takes up to two fifths longer to compile.)
 """
 
 from ..fuse.kernel import Expr
@@ -41,7 +41,7 @@ class _Gather:
 
     def vector(self, copy: int, numbers: list[list[str]]) -> str:
         """A vector of elements where a copy's numbers say, each of all lanes. Masks are mostly of
-        indices beyond an axis, or of a row's end: that all lanes are on is asked first."""
+        indices beyond an axis: that all lanes are on is asked first."""
         e = self.e
         if self.mask is None:
             return self._lanes(copy, numbers, None)
