@@ -1,10 +1,14 @@
 """What reads long columns again is several kernels in the order of memory."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import jitney as jax
 import jitney.numpy as jnp
+from jitney.backend.host import host_target
+from jitney.fuse.pieces import cut_pieces
 from jitney.fuse.reshape_broadcast import reshaped_broadcast
 
 SHAPES = [(20_000, 50), (9001, 100), (70_000, 7), (40_000, 16), (33_000, 31), (4500, 200),
@@ -67,6 +71,32 @@ def test_few_elements_and_wide_rows_are_one_kernel():
         assert "1 fused steps" in kernels(lambda x: jax.nn.softmax(x, 0), jnp.ones(shape))
 
 
+@pytest.mark.skipif(not host_target().has_dear_masks, reason="strips of columns are several lines")
+def test_long_columns_of_light_work_are_read_in_the_order_of_memory():
+    share = lambda x: x / x.sum(0)
+    for shape in ((1000, 1000), (2000, 520), (260, 2048)):
+        assert "sweep" in kernels(share, jnp.ones(shape)), shape
+    for shape in ((900, 1000), (500, 512), (120, 4096)):
+        assert "1 fused steps" in kernels(share, jnp.ones(shape)), shape
+    assert "1 fused steps" in kernels(lambda x: jnp.tanh(x) / x.sum(0), jnp.ones((1000, 1000)))
+
+
+@pytest.mark.parametrize("shape", [(1000, 530), (300, 1024), (2100, 1000), (1001, 777)])
+def test_long_columns(shape):
+    x = values(shape)
+    for f in (lambda np, x: normalized(np, x, (0,)), lambda np, x: x / np.abs(x).sum(0),
+              lambda np, x: (x - x.min(0)) / (x.max(0) - x.min(0))):  # fmt: skip
+        got = jax.jit(lambda x, f=f: f(jnp, x))(x)
+        np.testing.assert_allclose(got, f(np, x.astype(np.float64)), rtol=3e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("swept, outer, chunk", [(16, 25, 1000), (16, 2, 512), (0, 25, 512)])
+def test_rows_that_are_swept_stay_whole(swept, outer, chunk):
+    rows = [SimpleNamespace(extent=outer), SimpleNamespace(extent=1000)]
+    kernel = SimpleNamespace(lane="row", tile=None, rows=rows, stages=[], sweep=swept)
+    assert cut_pieces(kernel, 1e6, 8)[0] == (chunk,)
+
+
 def test_threads_change_no_bits():
     x, results = values((20_011, 90)), []
     for threads in (1, 2, 3):
@@ -85,8 +115,6 @@ def test_threads_change_no_bits():
      ((3,), (1,), (2, 3, 4), (6, 4)), ((2,), (0,), (2, 3), (6,)), ((4,), (1,), (1, 4), (4, 1))],
 )  # fmt: skip
 def test_a_broadcast_under_another_shape(operand, dims, shape, after):
-    from types import SimpleNamespace
-
     x = np.arange(max(1, int(np.prod(operand)))).reshape(operand)
     node = SimpleNamespace(shape=shape, attrs=(dims,), args=(SimpleNamespace(shape=operand),))
 

@@ -17,6 +17,7 @@ others as columns of a last stage.
 import math
 
 from ..ir.node import Node
+from ..ir.types import nbytes_of
 from . import affine as af
 from .expressions import COST, HEAVY
 from .kernel import SHORT_ROW, SHORT_STRIDE, Expr, Kernel, Loop, Reduction, Stage, Store
@@ -29,10 +30,17 @@ UNROLL_LIMIT = 8  # reductions over at most this many elements are written out
 # if they are longer than this, and fewer elements are not. (An Emerald Rapids, two threads: columns
 # of 10485 x 100 standardized 1270 to 290 us, softmax of them 1600 to 490.)
 FEW_COLUMNS, LONGEST_COLUMN, FEW_ELEMENTS = 512, 4096, 1 << 18
+# With AVX2 a few vectors of columns are a line or two, which no prefetcher follows: what waits for
+# memory does so from this length on, or this one if rows lie so many bytes apart that all lines
+# of a column are in a few sets of the second cache. (A Zen 1, two threads: columns of 1000 x 1000
+# standardized .6 of the time, of 3000 x 3000 .82, of 4096 x 4096 .49; divided by their sums .58,
+# .67, .5; of 1000 x 4000 and of 2000 x 2000 1.0 to 1.1.)
+LONG_IN_LINES, LONG_IN_SETS, SET_BYTES = 1000, 128, 4096
 SLOW = 4  # from this cost on an operation's results are not made again for each row (quotients)
 MAX_REPEATED_COST = 40  # a short sum that other loops would repeat is stored if it costs more
 MAX_EXPRESSIONS = 700  # a kernel with more is cut (compile time grows with its length)
 MAX_CHAIN = 400  # elementwise nodes computed at one place; a longer chain is cut
+NEAR_NODES = 32  # above a root among which a costly operation is looked for
 MAX_DEPTH = 40  # nesting of views; deeper operands get a buffer of their own
 
 
@@ -54,7 +62,7 @@ class KernelBuilder(Stages):
         self.may_split = may_split
         self.partition = partition
         self.roots = {node.id for node, _ in roots}
-        self.root_key = roots[0][0].id
+        self.root, self.root_key = roots[0][0], roots[0][0].id
         self.memo: dict = {}
         self.operations: list[str] = []
         self.depth = 0
@@ -199,8 +207,32 @@ class KernelBuilder(Stages):
             return False
         columns = math.prod(self.extents[v] for v in rows - used)
         count = math.prod(self.extents[v] for v in used)
-        if _prefers_rows(count, columns, _reduces_columns(node)):
+        is_down = _reduces_columns(node)
+        if is_down and self._is_long_in_lines(node, count, columns):
+            return False
+        if _prefers_rows(count, columns, is_down):
             raise NeedRows([self.position_of[v] for v in sorted(used)])
+        return False
+
+    def _is_long_in_lines(self, node, count: int, length: int) -> bool:
+        """Whether columns are so long that strips of them wait for memory, and nothing else."""
+        if not self.partition.target.has_dear_masks or count * length <= FEW_ELEMENTS:
+            return False
+        in_sets = count * nbytes_of(node.dtype) % SET_BYTES == 0
+        is_long = length >= (LONG_IN_SETS if in_sets else LONG_IN_LINES)
+        return is_long and not self._is_costly()
+
+    def _is_costly(self) -> bool:
+        """Whether an operation on all elements near above the root costs more than to read them."""
+        root, stored = self.root, self.partition.is_stored
+        seen, waiting = {root.id}, [root]
+        for x in waiting:  # grows meanwhile
+            if x.size >= root.size and COST.get(x.op, 1) > HEAVY:
+                return True
+            new = [a for a in x.args if a.id not in seen and not stored(a)]
+            if is_elementwise(x) or x.op in ("reduce", "broadcast", "reshape"):
+                waiting += new[: max(0, NEAR_NODES - len(waiting))]
+                seen.update(a.id for a in new)
         return False
 
     def _unrolled(self, source, index, kind, axes, extents):

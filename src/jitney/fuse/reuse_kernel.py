@@ -110,7 +110,7 @@ class Recorder:
         self.described = self.count = len(nodes)
         self.log: dict[tuple, None] = dict(notes)
         self.complete = True
-        self.view_of = partition.view_of
+        self.view_of, self.target = partition.view_of, partition.target
 
     def notes(self) -> dict:
         """What stays when a kernel is begun again: notes, which change no buffer."""
@@ -132,6 +132,10 @@ class Recorder:
             self.request(node)
             return True
         return False
+
+    def is_stored(self, node: Node) -> bool:
+        """Whether a node has a buffer, or will have; nothing is asked for."""
+        return node.id in self.partition.forced or self.view_of(node) is not None
 
     def must_store(self, node: Node, builder: Any) -> bool:
         if node.id in self.partition.forced and node.id not in builder.roots:
