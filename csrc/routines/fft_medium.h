@@ -6,6 +6,8 @@
 // turned by exp(-+2 pi i k c / n), and rows along c; element j of row k is number j n1 + k of the result. The first half
 // has neighbouring columns in its lanes, the second neighbouring rows; squares of lanes are turned between them. Where
 // the last group of lanes would reach beyond the matrix it lies over the one before: both find the same numbers.
+// Many rows are done side by side, one in each lane, where vectors have 32 bytes: the same operations on the same
+// numbers, and no squares but those of memory (of 2048 complex64 .88 of the time, of 2048 complex128 .75).
 #pragma once
 
 namespace jitney {
@@ -30,8 +32,29 @@ class Medium {
       for (int64_t k = 0; k < n1_; ++k) turns_[static_cast<size_t>(g * n1_ + k)] = turns(table, k, place(g, n2_));
   }
 
-  // Numbers of vectors that `run` needs to work with.
+  // Numbers of vectors that `run` and `run_beside` need to work with.
   size_t size() const { return static_cast<size_t>(n1_ + groups(n1_) * n2_); }
+  size_t size_beside() const { return static_cast<size_t>(n1_ + n_); }
+
+  // As many rows as there are lanes, `from` and `to` numbers from one another.
+  template <bool kForward>
+  void run_beside(const C* in, int64_t from, C* out, int64_t to, T scale, cmplx<V>* work) const {
+    cmplx<V>* all = work + n1_;
+    read_rows<T>(in, from, kWide, n_, all);
+    for (int64_t c = 0; c < n2_; ++c) {
+      for (int64_t k = 0; k < n1_; ++k) work[k] = all[k * n2_ + c];
+      columns_.exec(work, T(1), kForward);
+      for (int64_t k = 0; k < n1_; ++k) all[k * n2_ + c] = turned<kForward>(work[k], turn_in_all(k, c));
+    }
+    for (int64_t k = 0; k < n1_; ++k) rows_.exec(all + k * n2_, scale, kForward);
+    int64_t k = -1, j = 0;
+    write_rows_of<T>(
+        [&](int64_t) -> const cmplx<V>& {
+          if (++k == n1_) k = 0, ++j;
+          return all[k * n2_ + j];
+        },
+        out, to, kWide, n_);
+  }
 
   // One row; `out` may be `in`.
   template <bool kForward>
@@ -77,6 +100,12 @@ class Medium {
     }
     return separated<T>(parts);
   }
+  // The factor of element k of a column, in all lanes; a sum with 0 would change the sign of zeros.
+  cmplx<V> turn_in_all(int64_t k, int64_t column) const {
+    int64_t g = column / kWide, lane_of = column - place(g, n2_);
+    const cmplx<V>& turns = turns_[static_cast<size_t>(g * n1_ + k)];
+    return {lane(turns.r, lane_of) - V{}, lane(turns.i, lane_of) - V{}};
+  }
   template <bool kForward>
   static cmplx<V> turned(const cmplx<V>& a, const cmplx<V>& b) {  // by the conjugate on the way forward
     if (kForward) return {a.r * b.r + a.i * b.i, a.i * b.r - a.r * b.i};
@@ -98,7 +127,30 @@ class Medium {
 template <class T>
 struct MediumRows {
   using C = cmplx<T>;
-  using Work = pocket::arr<cmplx<Lanes<T>>>;
+  static constexpr int64_t kWide = kLanes<T>;
+  static constexpr int64_t kMostBeside = 4096;  // numbers of rows that are side by side in the second cache
+
+  // What the rows of a piece are worked with.
+  struct Work {
+    PlanLease<Medium<T>> plan;
+    bool beside;
+    pocket::arr<cmplx<Lanes<T>>> vectors;
+
+    Work(int64_t n, int64_t rows)
+        : plan(n), beside(kWide * static_cast<int64_t>(sizeof(T)) == 32 && n <= kMostBeside && rows >= kWide),
+          vectors(beside && (*plan).size_beside() > (*plan).size() ? (*plan).size_beside() : (*plan).size()) {}
+
+    // Up to `left` rows, `from` and `to` numbers from one another; how many.
+    template <bool kForward>
+    int64_t some(const C* in, int64_t from, C* out, int64_t to, int64_t left, T scale) {
+      if (beside && left >= kWide) {
+        (*plan).template run_beside<kForward>(in, from, out, to, scale, vectors.data());
+        return kWide;
+      }
+      (*plan).template run<kForward>(in, out, scale, vectors.data());
+      return 1;
+    }
+  };
 
   // fft_medium: ptrs [in, out], params [n, forward]; rows of n complex numbers
   static void complex(void* const* ptrs, const int64_t* params, int64_t lo, int64_t hi) {
@@ -106,11 +158,12 @@ struct MediumRows {
     const C* in = static_cast<const C*>(ptrs[0]);
     C* out = static_cast<C*>(ptrs[1]);
     or_nan(&out[lo * n].r, 2 * (hi - lo) * n, [&] {
-      PlanLease<Medium<T>> plan(n);
-      Work work((*plan).size());
-      for (int64_t row = lo; row < hi; ++row) {
-        if (params[1]) (*plan).template run<true>(in + row * n, out + row * n, T(1), work.data());
-        else (*plan).template run<false>(in + row * n, out + row * n, T(1) / static_cast<T>(n), work.data());
+      Work work(n, hi - lo);
+      for (int64_t row = lo; row < hi;) {
+        const C* from = in + row * n;
+        C* to = out + row * n;
+        if (params[1]) row += work.template some<true>(from, n, to, n, hi - row, T(1));
+        else row += work.template some<false>(from, n, to, n, hi - row, T(1) / static_cast<T>(n));
       }
     });
   }
@@ -122,13 +175,13 @@ struct MediumRows {
     const C* in = static_cast<const C*>(ptrs[0]);
     C* out = static_cast<C*>(ptrs[1]);
     or_nan(&out[lo * width].r, 2 * (hi - lo) * width, [&] {
-      PlanLease<Medium<T>> plan(h);
+      Work work(h, hi - lo);
       PlanLease<Pairs<T>> pairs(h);
-      Work work((*plan).size());
-      for (int64_t row = lo; row < hi; ++row) {
-        (*plan).template run<true>(in + row * h, out + row * width, T(1), work.data());
-        (*pairs).join(out + row * width);
-        if (width > h + 1) LongPairs<T>::mirror(out + row * width, h, 0, h / 2 + 1);
+      for (int64_t row = lo, end = lo; row < hi; ++row) {
+        C* result = out + row * width;
+        if (row == end) end += work.template some<true>(in + row * h, h, result, width, hi - row, T(1));
+        (*pairs).join(result);
+        if (width > h + 1) LongPairs<T>::mirror(result, h, 0, h / 2 + 1);
       }
     });
   }
@@ -139,13 +192,13 @@ struct MediumRows {
     const C* in = static_cast<const C*>(ptrs[0]);
     C* out = static_cast<C*>(ptrs[1]);
     or_nan(&out[lo * h].r, 2 * (hi - lo) * h, [&] {
-      PlanLease<Medium<T>> plan(h);
+      Work work(h, hi - lo);
       PlanLease<Pairs<T>> pairs(h);
-      Work work((*plan).size());
-      pocket::arr<C> waves(static_cast<size_t>(h));
-      for (int64_t row = lo; row < hi; ++row) {
-        (*pairs).split(in + row * (h + 1), waves.data());
-        (*plan).template run<false>(waves.data(), out + row * h, T(1) / static_cast<T>(h), work.data());
+      pocket::arr<C> waves(static_cast<size_t>(h * (work.beside ? kWide : 1)));
+      for (int64_t row = lo; row < hi;) {
+        int64_t left = hi - row, count = work.beside && left >= kWide ? kWide : 1;
+        for (int64_t i = 0; i < count; ++i) (*pairs).split(in + (row + i) * (h + 1), waves.data() + i * h);
+        row += work.template some<false>(waves.data(), h, out + row * h, h, left, T(1) / static_cast<T>(h));
       }
     });
   }

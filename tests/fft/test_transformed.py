@@ -139,12 +139,16 @@ def test_any_number_of_threads_gives_the_same_bits(name, shape):
     assert len(set(results)) == 1
 
 
-@pytest.mark.parametrize("shape", ((37, 360), (7, 101), (19, 1000), (3, 2**16)))
+@pytest.mark.parametrize("shape", ((37, 360), (7, 101), (19, 1000), (40, 4096),
+                                   (3, 2**16)))  # fmt: skip
 def test_a_row_does_not_depend_on_its_batch(shape):
     x = real(*shape)
     rows = np.asarray(jnp.fft.rfft(x))
     for i in (0, 1, len(x) - 1):
         assert np.asarray(jnp.fft.rfft(x[i])).tobytes() == rows[i].tobytes()
+    rows = np.asarray(jnp.fft.ifft(x + 1j))
+    for i in (0, 1, len(x) - 1):
+        assert np.asarray(jnp.fft.ifft(x[i] + 1j)).tobytes() == rows[i].tobytes()
 
 
 def test_stablehlo_text():

@@ -118,12 +118,13 @@ MEDIUM = (256, 272, 320, 400, 1000, 1024, 8192, 18 * 129)
 @pytest.mark.parametrize("n", MEDIUM)
 @pytest.mark.parametrize("name", ("c64", "c128"))
 def test_medium_rows_in_their_lanes(name, n):
-    x = values((5, n), DTYPES[name])
+    x = values((21, n), DTYPES[name])
+    x[3] = -0.0
     for forward in (1, 0):
         out, alone = np.empty_like(x), x.copy()
-        call(f"fft_medium_{name}", [x, out], [n, forward], 5)
+        call(f"fft_medium_{name}", [x, out], [n, forward], 21)
         near(out, (np.fft.fft if forward else np.fft.ifft)(x))
-        call(f"fft_medium_{name}", [alone, alone], [n, forward], 5, 1)
+        call(f"fft_medium_{name}", [alone, alone], [n, forward], 21, 1)
         assert same_bits(out, alone)                       # row by row, and in place
 
 
@@ -140,6 +141,22 @@ def test_medium_real_rows_and_back(name, h):
             back, out[:, 0] = np.empty_like(x), out[:, 0] + 1j
             call(f"irfft_medium_{name}", [out, back], [h], 3)
             near(back, x)
+
+
+@pytest.mark.parametrize("h", MEDIUM)
+@pytest.mark.parametrize("name", ("f32", "f64"))
+def test_medium_real_rows_side_by_side_or_alone(name, h):
+    whole = "c64" if name == "f32" else "c128"
+    x = RNG.normal(size=(21, 2 * h)).astype(DTYPES[name])
+    for row in (h + 1, 2 * h):
+        together, alone = (np.empty((21, row), DTYPES[whole]) for _ in range(2))
+        for out, rows in ((together, 21), (alone, 1)):
+            call(f"rfft_medium_{name}", [x, out], [h, row], 21, rows)
+        assert same_bits(together, alone)
+    waves, (one, other) = np.fft.rfft(x).astype(DTYPES[whole]), (np.empty_like(x) for _ in range(2))
+    for out, rows in ((one, 21), (other, 1)):
+        call(f"irfft_medium_{name}", [waves, out], [h], 21, rows)
+    assert same_bits(one, other)
 
 
 @pytest.mark.parametrize("n", (7, 32, 37, 64))

@@ -3,12 +3,13 @@
 In: an "fft" call with attributes (routine, sizes). Out: one native step whose extent is the rows,
 or the blocks; for long transforms along the last axis two or three steps, each of which threads can
 share. The routines keep their plans themselves (csrc/routines/fft_plans.h).
-Invariant: which steps there are depends on the length alone, so a row has the same bits in any
-batch.
+Invariant: which steps there are depends on the length and the machine alone, so a row has the same
+bits in any batch.
 """
 
 import math
 
+from ..ir.target import CpuTarget
 from .routines import CALLS, _native, _results, _scratch, stored_view
 
 PARALLEL_NS = 40000.0  # less is not worth a second thread
@@ -16,6 +17,7 @@ PIECES = 16
 BLOCK_BYTES = 256  # columns of a piece: four lines of the cache are read whole
 LONG = 1 << 15  # complex transforms from here on are split in two parts
 MEDIUM = 1 << 8  # from here on they are done within vectors, those of short rows in their lanes
+MEDIUM_OF_SHORT = 1025  # the same where lanes are few: of many rows, one in each is sooner done
 LEAST_FACTOR = 16  # kLeastFactor in csrc/routines/fft_medium.h: lanes of the widest vectors
 MOST_WASTE = 1.05  # of their lanes: beyond, rows are done side by side, if they are not long
 LONG_ROWS = 1 << 10
@@ -53,10 +55,13 @@ def _split(n: int) -> tuple[int, int] | None:
     return _factors(n) if n >= LONG else None
 
 
-def _is_medium(n: int) -> bool:
+def _is_medium(n: int, target: CpuTarget) -> bool:
     """Whether rows of n complex numbers are done within vectors: if they fill these, or are long.
-    20 x 25 numbers take two vectors of 16 lanes for each column and row, 1.4 times as much."""
-    factors = _medium_factors(n) if MEDIUM <= n < LONG and _largest_prime(n) <= 11 else None
+    20 x 25 numbers take two vectors of 16 lanes for each column and row, 1.4 times as much. (With
+    lanes for eight numbers many rows of 256 take .56 of the time side by side, of 1024 .66; one row
+    alone 1.25.)"""
+    least = MEDIUM if target.avx512 else MEDIUM_OF_SHORT
+    factors = _medium_factors(n) if least <= n < LONG and _largest_prime(n) <= 11 else None
     if factors is None:
         return False
     waste = sum(_filled(factor) / factor for factor in factors) / 2
@@ -88,7 +93,7 @@ def add_fft_step(partition, node, item) -> None:
         _add_inverse_parts(partition, item, name, (source, result), parts, n)
     elif name.startswith(_REAL) and n % 2 == 0:
         _add_pairs(partition, item, name, n, source, result)
-    elif inner == 1 and not name.startswith(_REAL) and _is_medium(n):
+    elif inner == 1 and not name.startswith(_REAL) and _is_medium(n, partition.target):
         params, rows = (n, sizes[2]), _elements(source) // n
         cost = 0.3 * _cost(name, n)
         _add_rows(partition, item, f"fft_medium_{name[4:]}", params, (source, result), rows, cost)
@@ -117,7 +122,7 @@ def _add_pairs(partition, item, name, n, source, result) -> None:
     h, code = n // 2, name[-3:]
     params: tuple[int, ...]
     rows = math.prod((result if name.startswith("irfft") else source).shape) // n
-    kind, cost = ("medium", 0.3) if _is_medium(h) else ("pairs", 0.6)
+    kind, cost = ("medium", 0.3) if _is_medium(h, partition.target) else ("pairs", 0.6)
     if name.startswith("irfft"):
         routine, params = f"irfft_{kind}_{code}", (h,)
     else:
@@ -129,7 +134,7 @@ def _add_pairs(partition, item, name, n, source, result) -> None:
 
 def _add_rows(partition, item, routine, params, views, rows, each: float) -> None:
     """A routine that does rows one after the other; `each`: nanoseconds of one."""
-    lanes = LEAST_FACTOR if "_pairs_" in routine else 1
+    lanes = LEAST_FACTOR if "_pairs_" in routine else LEAST_FACTOR // 2
     grain = rows if each * rows < PARALLEL_NS else _grain(rows, lanes)
     _native(partition, item, routine, list(views), params, rows, grain, [1], each * rows)
 
