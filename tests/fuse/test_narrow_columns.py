@@ -97,6 +97,20 @@ def test_rows_that_are_swept_stay_whole(swept, outer, chunk):
     assert cut_pieces(kernel, 1e6, 8)[0] == (chunk,)
 
 
+@pytest.mark.parametrize("shape", [(4096, 64), (4000, 65)])
+def test_gradients_of_which_much_is_saved(shape):
+    x = values(shape)
+    loss = lambda x: jnp.tanh(normalized(jnp, x, (0,)) * 0.7 + 0.1).sum()
+    if host_target().vector_bits < 512:
+        assert "1 fused steps" not in kernels(jax.grad(loss), x)
+    with jax.enable_x64(True):
+        wide, step = x.astype(np.float64), values(shape, 1).astype(np.float64)
+        slope = (loss(wide + 1e-6 * step) - loss(wide - 1e-6 * step)) / 2e-6
+        gradient = np.asarray(jax.jit(jax.grad(loss))(wide))
+    np.testing.assert_allclose((gradient * step).sum(), slope, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(jax.jit(jax.grad(loss))(x), gradient, rtol=2e-3, atol=2e-3)
+
+
 def test_threads_change_no_bits():
     x, results = values((20_011, 90)), []
     for threads in (1, 2, 3):

@@ -250,3 +250,14 @@ def test_boxes():
                     box = index_parsing.box_of(s, n)
                     places = [box.start + i * abs(box.step) for i in range(box.size)]
                     assert sorted(range(n)[s]) == places
+
+
+@pytest.mark.parametrize("n", (0, 1, 3))
+def test_backward_slices_without_elements(n):
+    x = np.arange(n)
+    for s in (slice(None, None, -2), slice(5, 3, -2), slice(0, 3, -3), slice(None, n, -1)):
+        np.testing.assert_array_equal(jnp.asarray(x)[s], x[s])
+        np.testing.assert_array_equal(jax.jit(lambda x, s=s: x[s])(x), x[s])
+        filled = x.copy()
+        filled[s] = 7
+        np.testing.assert_array_equal(jax.jit(lambda x, s=s: x.at[s].set(7))(x), filled)

@@ -45,18 +45,21 @@ MAX_DEPTH = 40  # nesting of views; deeper operands get a buffer of their own
 
 
 class NeedRows(Exception):
-    """The kernel must be begun again with these loop positions as rows."""
+    """The kernel must be begun again with these loop positions as rows, which may lie side by side
+    in memory (`are_columns`)."""
 
-    def __init__(self, positions):
-        self.positions = positions
+    def __init__(self, positions, are_columns: bool):
+        self.positions, self.are_columns = positions, are_columns
 
 
 class KernelBuilder(Stages):
     """State of one kernel being written; `partition` answers `view_of(node)`, `request(node)`.
-    `may_split`: whether it may be begun again with loops over a finer shape (split_axes.py)."""
+    `may_split`: whether it may be begun again with loops over a finer shape (split_axes.py),
+    `may_need_rows`: with others as rows."""
 
     def __init__(
-        self, partition, roots, row_positions=None, written_out=0, shape=None, may_split=False
+        self, partition, roots, row_positions=None, written_out=0, shape=None, may_split=False,
+        may_need_rows=True,
     ):
         super().__init__(roots[0][0], row_positions, written_out, shape)
         self.may_split = may_split
@@ -68,7 +71,8 @@ class KernelBuilder(Stages):
         self.depth = 0
         # a reduction that is a root cannot be loaded from elsewhere once its rows are columns
         reduced = [n for n, _ in roots if getattr(n, "op", None) in ("reduce", "argreduce")]
-        self.restartable = row_positions is None and not reduced and not written_out
+        may_restart = may_need_rows and row_positions is None
+        self.restartable = may_restart and not reduced and not written_out
 
     # ------------------------------------------------------------------ pulling
     def value(self, node: Node, index, mask=None) -> Expr:
@@ -144,7 +148,8 @@ class KernelBuilder(Stages):
         if expr.cost < HEAVY:
             return expr
         self.partition.note_computed(node, self)
-        self.partition.note_place(node, self.root_key, index, expr.cost)
+        guard = -1 if mask is None else mask.id
+        self.partition.note_place(node, self.root_key, index, guard, expr.cost)
         return self.keep(node, index, expr) if mask is None else expr
 
     def _times_repeated(self, expr) -> int:
@@ -211,7 +216,7 @@ class KernelBuilder(Stages):
         if is_down and self._is_long_in_lines(node, count, columns):
             return False
         if _prefers_rows(count, columns, is_down):
-            raise NeedRows([self.position_of[v] for v in sorted(used)])
+            raise NeedRows([self.position_of[v] for v in sorted(used)], is_down)
         return False
 
     def _is_long_in_lines(self, node, count: int, length: int) -> bool:

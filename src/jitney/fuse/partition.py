@@ -36,7 +36,9 @@ from .repeated_work import RepeatedWork
 from .reshape_broadcast import reshaped_broadcast
 from .sibling_reductions import Waiting, is_large
 
-ROUNDS = 3  # partitions tried: forcing more values into buffers rarely changes a third one
+# Partitions tried: forcing more values into buffers rarely changes a third one, but what rows would
+# repeat is looked for in two more (roots in gradients of batch normalization: .7 to .9 of the time)
+ROUNDS, MORE_ROUNDS = 3, 2
 
 
 class Partition:
@@ -233,14 +235,14 @@ def partition_graph(graph: Graph, table, target: CpuTarget, plan_contraction=Non
         partition.run()
         return partition
 
-    for turn in range(ROUNDS):
+    for turn in range(ROUNDS + MORE_ROUNDS):
         partition = parted()
         if merge and is_circular(partition.items):
             merge = False
             partition = parted()
         work = partition.work
         twice, repeated = work.computed_twice(forced), work.computed_again(forced)
-        if not twice and not repeated:
+        if not repeated and (not twice or turn >= ROUNDS - 1):
             break
         if repeated:
             forced = forced | heaviest(repeated, work.node_of)

@@ -28,10 +28,10 @@ def count_parameters(kernel) -> int:
 def cut_pieces(kernel, cost: float, lanes: int) -> tuple[tuple[int, ...], int, int]:
     """See the module's text."""
     wanted = 1 if cost < PARALLEL_NS else int(min(MAX_PIECES, max(2, cost // PIECE_NS)))
+    rows = math.prod(lo.extent for lo in kernel.rows)
     if kernel.lane == "none":
-        return (), 1, 1
+        return (), rows, max(1, rows)
     if kernel.lane == "stage":
-        rows = math.prod(lo.extent for lo in kernel.rows)
         if kernel.pipelined:
             wanted = min(wanted, max(1, rows // (2 if rows < FEW_ROWS else 4)))
         return (), rows, max(1, -(-rows // wanted))

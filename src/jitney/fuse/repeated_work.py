@@ -8,10 +8,13 @@ of node numbers: what several kernels compute, and what one computes again and a
 from __future__ import annotations
 
 from ..ir.node import Node
-from .split_reductions import SPLIT_SIZE
 
 LEAST_AGAIN = 64  # elements up to which computing a node again is always right
-STENCIL_COST = 64  # work per element above which a value read at neighbouring places is stored
+# Work of an element beyond which a node is stored that one kernel would compute at other places, as
+# stencils do, or under other conditions, as parts of concatenations and of padding: vectors compute
+# all of them. (A hessian through a product of twenty numbers 161 to 21 us and half of the time to
+# compile, gradients of running products and associative scans of a hundred a quarter of the time.)
+MOST_ELSEWHERE = 64
 REPEATED_WORK = 1 << 20  # beyond it a value that outer loops would compute again is stored
 REPEATED_IN_LOOP = 1 << 16  # in the body of a loop, where one kernel more costs its call alone
 
@@ -30,13 +33,9 @@ class RepeatedWork:
         self.computed.setdefault(node.id, set()).add(root)
         self.node_of[node.id] = node
 
-    def note_place(self, node: Node, root: int, index, cost: int) -> None:
-        """One kernel computes `node` at this index; other constants in it are its neighbours."""
-        key = (node.id, root, tuple([a[1] for a in index]))
-        found = self.places.get(key)
-        if found is None:
-            found = self.places[key] = (cost, set())
-        found[1].add(tuple([a[0] for a in index]))
+    def note_place(self, node: Node, root: int, index, guard: int, cost: int) -> None:
+        """One kernel computes `node` at this index, under this condition."""
+        self.places.setdefault((node.id, root), (cost, set()))[1].add((index, guard))
 
     def note_repeated(self, node: Node, cost: int) -> None:
         """A kernel computes each element of `node` again and again, at this cost in all."""
@@ -44,7 +43,7 @@ class RepeatedWork:
         self.node_of[node.id] = node
 
     def computed_twice(self, forced) -> set[int]:
-        """Costly nodes that more than one kernel computes, or one at neighbouring places."""
+        """Costly nodes that more than one kernel computes, or one at several places."""
         twice = {
             i
             for i, kernels in self.computed.items()
@@ -52,11 +51,9 @@ class RepeatedWork:
         }
         return twice | {
             node
-            for (node, _, _), (cost, where) in self.places.items()
-            if (len(where) - 1) * cost > STENCIL_COST
-            and node not in forced
-            and _work_again(self.node_of[node]) > SPLIT_SIZE
-        }
+            for (node, _), (cost, where) in self.places.items()
+            if (len(where) - 1) * cost > MOST_ELSEWHERE and node not in forced
+        }  # fmt: skip
 
     def computed_again(self, forced) -> set[int]:
         """Costly nodes that a kernel computes again in each turn of its outer loops."""

@@ -147,9 +147,9 @@ class Recorder:
         self.log["computed", self._number(node)] = None
         self.partition.work.note_computed(node, builder.root_key)
 
-    def note_place(self, node: Node, root: int, index: tuple, cost: int) -> None:
-        self.log["place", self._number(node), index, cost] = None
-        self.partition.work.note_place(node, root, index, cost)
+    def note_place(self, node: Node, root: int, index: tuple, guard: int, cost: int) -> None:
+        self.log["place", self._number(node), index, guard, cost] = None
+        self.partition.work.note_place(node, root, index, guard, cost)
 
     def note_repeated(self, node: Node, cost: int) -> None:
         self.log["repeated", self._number(node), cost] = None
@@ -236,7 +236,7 @@ def reuse(partition: Any, described: Description, out: View) -> KernelStep | Non
         elif kind == "computed":
             partition.work.note_computed(node, root.id)
         elif kind == "place":
-            partition.work.note_place(node, root.id, entry[2], entry[3])
+            partition.work.note_place(node, root.id, *entry[2:])
         elif kind == "repeated":
             partition.work.note_repeated(node, entry[2])
         elif kind == "split":

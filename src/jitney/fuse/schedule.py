@@ -11,7 +11,7 @@ from ..ir.target import CpuTarget
 from ..ir.types import nbytes_of
 from . import affine as af
 from .kernel import SHORT_AXIS, SHORT_STRIDE, Expr, Kernel, Loop
-from .tiles import choose_tile
+from .tiles import LINE_BYTES, choose_tile
 from .turn_rows import bytes_turned, turned_rows
 from .widen_conditions import conditions_between, widen_conditions
 
@@ -25,6 +25,7 @@ MOST_MOVED = 6  # instructions of a kernel that moves rows of a few elements
 NS_PER_OPERATION = 0.3  # one vector instruction, about one a cycle at 3.5 GHz
 NS_PER_BYTE = 0.04  # 25 GB/s
 NARROW = 1 << 30
+MOST_ALONE, FEW_ALONE = 256, 32  # elements
 # Of saved values, on the stack (some threads have 2 MiB of it): lines of memory used whole matter
 # more than the second cache (softmax of the columns of 8192 x 2048: 12.6 ms with 128 bytes of a
 # row, 19.7 with 64).
@@ -55,9 +56,31 @@ def schedule_kernel(
         longest = max(longest, trip_count(stage))
     elements = rows * max(1, inner) * _columns(kernel)
     kernel.small = _smallness(kernel, used, elements, repeated)
+    if kernel.small == 2 and target.has_dear_masks and _is_alone(kernel, used, elements, target):
+        kernel.lane = "none"
     kernel.copies = _vectors_beside(kernel, used, target)
     kernel.tile = choose_tile(kernel, used, target)
     return _cost(kernel, used, rows, inner)
+
+
+def _is_alone(kernel: Kernel, used: list[Expr], elements: int, target: CpuTarget) -> bool:
+    """Whether a few elements are sooner computed one after the other: where they would be collected
+    lane by lane, where lanes would stay empty, or where there are conditions for each."""
+    if kernel.lane != "row" or kernel.stages or elements > MOST_ALONE:
+        return False
+    last = kernel.rows[-1]
+    loads = [x for x in used if x.op == "load"]
+    apart = any(af.coefficient_of(x.attrs[1], last.variable) not in (0, 1) for x in loads)
+    is_short = len(kernel.rows) > 1 and 2 * last.extent <= lanes_of(kernel, used, target)
+    return apart or is_short or elements <= FEW_ALONE and any(x.args for x in loads)
+
+
+def leaves_caches(saved: list[tuple[str, int]], target: CpuTarget) -> bool:
+    """Whether so much is saved of columns that a line of them is too much, and one vector, which is
+    less than a line, would go down them (a Zen 1, two threads: gradients of batch normalization of
+    4096 x 64 2.1 ms so, .54 by several kernels; of 3000 x 64, where less is saved, .57 and .64)."""
+    bytes_ = sum(nbytes_of(code) * count for code, count in saved)
+    return target.vector_bits < 8 * LINE_BYTES and LINE_BYTES // 4 * bytes_ > SAVED_BYTES
 
 
 def _vectors_beside(kernel: Kernel, used: list[Expr], target: CpuTarget) -> int:

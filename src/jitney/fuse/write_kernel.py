@@ -25,7 +25,7 @@ from .pipeline_rows import pipeline_rows
 from .raise_exponentials import raise_exponentials
 from .reach_memory import reach_memory
 from .reuse_kernel import Recorder, describe, remember, reuse
-from .schedule import schedule_kernel
+from .schedule import leaves_caches, schedule_kernel
 from .sibling_reductions import store_beside
 from .split_axes import MOST_SPLITS, NeedSplit
 from .stagger_turns import stagger_turns
@@ -73,25 +73,29 @@ def _written(partition: Any, roots, position, described, beside) -> KernelStep:
 def _pulled(partition: Any, roots, position, described, beside):
     """(the builder of a kernel, who answered it, the stores, which positions are rows, or None for
     all); it is begun again if that is asked for: once at most for its rows (see [Note: rows]), a
-    few times for its shape (`split_axes.py`)."""
+    few times for its shape (`split_axes.py`), and once where columns would save too much."""
     rows, shape, notes, splits = None, None, dict[tuple, None](), MOST_SPLITS
+    are_columns, may_need_rows = False, True
     if beside or position is not None:
         splits = 0
     while True:
         mark = partition.mark()
         recorder = Recorder(partition, described, notes)
-        builder = KernelBuilder(recorder, [*roots, *beside], rows, 0, shape, splits > 0)
+        builder = KernelBuilder(recorder, [*roots, *beside], rows, 0, shape, splits > 0,
+                                may_need_rows)  # fmt: skip
         try:
             stores = _stores(builder, roots, position)
             for node, view in beside:
                 store_beside(builder, roots[0][0], node, view)
-            return builder, recorder, stores, rows
+            if not (are_columns and leaves_caches(builder.saved, partition.target)):
+                return builder, recorder, stores, rows
+            rows, are_columns, may_need_rows = None, False, False
         except NeedRows as need:
-            rows, notes = need.positions, recorder.notes()
-            partition.go_back(mark)
+            rows, are_columns = need.positions, need.are_columns
         except NeedSplit as need:
-            rows, shape, notes, splits = None, need.shape, recorder.notes(), splits - 1
-            partition.go_back(mark)
+            rows, are_columns, shape, splits = None, False, need.shape, splits - 1
+        notes = recorder.notes()
+        partition.go_back(mark)
 
 
 def _stores(builder: KernelBuilder, roots, position) -> list[Store]:

@@ -49,6 +49,8 @@ def box_of(s: slice, n: int) -> Box:
     start, stop, step = s.indices(n)
     size = len(range(start, stop, step))
     if step < 0:
+        if size == 0:
+            return Box(0, 0, 1)
         start += (size - 1) * step
     return Box(start, size, step)
 
