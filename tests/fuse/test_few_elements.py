@@ -18,7 +18,7 @@ MOVES = {
     "woven": lambda np, x: np.stack([x, x[::-1]], 1).ravel(),
     "parts": lambda np, x: np.concatenate([x[:1], x[2:], x[::2], x[:0]]),
     "padded": lambda np, x: np.pad(x[::2], (3, 2)),
-    "turned": lambda np, x: np.pad(x[: len(x) // 4 * 4].reshape(-1, 4), ((0, 0), (1, 0)))[:, ::-1].T,
+    "turned": lambda np, x: np.pad(x[: len(x) // 4 * 4].reshape(-1, 4), ((0, 0), (1, 0)))[:, ::-1],
 }  # fmt: skip
 takes_turns = pytest.mark.skipif(
     not host_target().has_dear_masks, reason="masks are cheap, or there are none"
