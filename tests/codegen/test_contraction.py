@@ -195,6 +195,18 @@ def test_empty(size):
     np.testing.assert_array_equal(c, np.zeros((1, m, n)))
 
 
+@pytest.mark.parametrize("n", range(15, 26))
+def test_about_three_vectors_of_columns(n):
+    rng = np.random.default_rng(n)
+    for m, k in ((1, 40), (3, 9), (7, 700), (n, 600), (50, 33), (130, 5)):
+        for la, lb in LAYOUTS:
+            a = random_array(rng, (2, m, k), "f32", la)
+            b = random_array(rng, (2, k, n), "f32", lb)
+            c = np.full((2, m, n), np.nan, np.float32)
+            contract(a, b, c, BEST)
+            np.testing.assert_allclose(c, np.matmul(a, b), rtol=2e-4, atol=2e-4)
+
+
 def test_nan_and_infinity_stay_in_their_rows_and_columns():
     for m, n, k in ((5, 20, 7), (33, 100, 65), (70, 70, 600), (1, 40, 80), (6, 300, 300)):
         for la, lb in LAYOUTS:
