@@ -34,8 +34,11 @@ class RepeatedWork:
         self.node_of[node.id] = node
 
     def note_place(self, node: Node, root: int, index, guard: int, cost: int) -> None:
-        """One kernel computes `node` at this index, under this condition."""
-        self.places.setdefault((node.id, root), (cost, set()))[1].add((index, guard))
+        """One kernel computes `node` at this index, under this condition; the same index but for its
+        constants is that of a neighbour."""
+        key = (node.id, root, tuple([a[1] for a in index]))
+        where = (tuple([a[0] for a in index]), guard)
+        self.places.setdefault(key, (cost, set()))[1].add(where)
 
     def note_repeated(self, node: Node, cost: int) -> None:
         """A kernel computes each element of `node` again and again, at this cost in all."""
@@ -51,7 +54,7 @@ class RepeatedWork:
         }
         return twice | {
             node
-            for (node, _), (cost, where) in self.places.items()
+            for (node, _, _), (cost, where) in self.places.items()
             if (len(where) - 1) * cost > MOST_ELSEWHERE and node not in forced
         }  # fmt: skip
 
