@@ -34,8 +34,8 @@ class RepeatedWork:
         self.node_of[node.id] = node
 
     def note_place(self, node: Node, root: int, index, guard: int, cost: int) -> None:
-        """One kernel computes `node` at this index, under this condition; the same index but for its
-        constants is that of a neighbour."""
+        """One kernel computes `node` at this index, under this condition; with other constants the
+        index is a neighbour's."""
         key = (node.id, root, tuple([a[1] for a in index]))
         where = (tuple([a[0] for a in index]), guard)
         self.places.setdefault(key, (cost, set()))[1].add(where)
