@@ -75,7 +75,7 @@ def largest(fun, *arguments) -> int:
 def test_what_many_conditions_guard_is_stored():
     x = jnp.ones(20)
     assert largest(jax.hessian(lambda x: (jnp.sin(x) ** 2).sum() * x.prod()), x) < 100
-    assert largest(jax.grad(lambda x: (jnp.cumprod(x) ** 2).sum()), x) < 200
+    assert largest(jax.grad(lambda x: (jnp.cumprod(x) ** 2).sum()), x) < 160
 
 
 @takes_turns
