@@ -84,6 +84,7 @@ def test_which_take_turns():
     assert lane(lambda x: x[::2] + 1, 512) and not lane(lambda x: x[::2] + 1, 514)
     assert lane(lambda x: jnp.concatenate([x, x]) * 2, 16)
     assert not lane(lambda x: jnp.concatenate([x, x]) * 2, 17)
+    assert not lane(lambda x: jnp.exp(x[::2]), 64) and not lane(lambda x: x[::-1] + 1, 20)
     assert not lane(lambda x: x + 1, 20) and not lane(lambda x: x.sum(), 20)
 
 

@@ -77,8 +77,8 @@ def test_long_columns_of_light_work_are_read_in_the_order_of_memory():
     for shape in ((1000, 1000), (2000, 520), (260, 2048)):
         assert "sweep" in kernels(share, jnp.ones(shape)), shape
     for shape in ((900, 1000), (500, 512), (120, 4096)):
-        assert "1 fused steps" in kernels(share, jnp.ones(shape)), shape
-    assert "1 fused steps" in kernels(lambda x: jnp.tanh(x) / x.sum(0), jnp.ones((1000, 1000)))
+        assert ": 1 fused steps" in kernels(share, jnp.ones(shape)), shape
+    assert ": 1 fused steps" in kernels(lambda x: jnp.tanh(x) / x.sum(0), jnp.ones((1000, 1000)))
 
 
 @pytest.mark.parametrize("shape", [(1000, 530), (300, 1024), (2100, 1000), (1001, 777)])

@@ -33,8 +33,8 @@ FEW_COLUMNS, LONGEST_COLUMN, FEW_ELEMENTS = 512, 4096, 1 << 18
 # With AVX2 a few vectors of columns are a line or two, which no prefetcher follows: what waits for
 # memory does so from this length on, or this one if rows lie so many bytes apart that all lines
 # of a column are in a few sets of the second cache. (A Zen 1, two threads: columns of 1000 x 1000
-# standardized .6 of the time, of 3000 x 3000 .82, of 4096 x 4096 .49; divided by their sums .58,
-# .67, .5; of 1000 x 4000 and of 2000 x 2000 1.0 to 1.1.)
+# standardized .64 of the time, of 3000 x 3000 .71, of 4096 x 4096 .52; divided by their sums .61,
+# .64, .56; of 1000 x 10,000 1.14 and .98.)
 LONG_IN_LINES, LONG_IN_SETS, SET_BYTES = 1000, 128, 4096
 SLOW = 4  # from this cost on an operation's results are not made again for each row (quotients)
 MAX_REPEATED_COST = 40  # a short sum that other loops would repeat is stored if it costs more
@@ -229,7 +229,7 @@ class KernelBuilder(Stages):
 
     def _is_costly(self) -> bool:
         """Whether an operation on all elements near above the root costs more than to read them."""
-        root, stored = self.root, self.partition.is_stored
+        root, stored = self.root, self.partition.has_buffer
         seen, waiting = {root.id}, [root]
         for x in waiting:  # grows meanwhile
             if x.size >= root.size and COST.get(x.op, 1) > HEAVY:

@@ -58,8 +58,8 @@ def _split(n: int) -> tuple[int, int] | None:
 def _is_medium(n: int, target: CpuTarget) -> bool:
     """Whether rows of n complex numbers are done within vectors: if they fill these, or are long.
     20 x 25 numbers take two vectors of 16 lanes for each column and row, 1.4 times as much. (With
-    lanes for eight numbers many rows of 256 take .56 of the time side by side, of 1024 .66; one row
-    alone 1.25.)"""
+    lanes for eight numbers many rows of 256 take .56 of the time side by side, of 1024 .72; one row
+    alone 1.2 and 1.26.)"""
     least = MEDIUM if target.avx512 else MEDIUM_OF_SHORT
     factors = _medium_factors(n) if least <= n < LONG and _largest_prime(n) <= 11 else None
     if factors is None:

@@ -12,9 +12,9 @@ from ..ir.node import Node
 LEAST_AGAIN = 64  # elements up to which computing a node again is always right
 # Work of an element beyond which a node is stored that one kernel would compute at other places, as
 # stencils do, or under other conditions, as parts of concatenations and of padding: vectors compute
-# all of them. (A hessian through a product of twenty numbers 161 to 21 us and half of the time to
-# compile, gradients of running products and associative scans of a hundred a quarter of the time.)
-MOST_ELSEWHERE = 64
+# all of them. (A hessian through a product of twenty numbers 142 to 18 us and .42 of the time to
+# compile, gradients of running products and associative scans of a hundred .22 and .13.)
+MOST_DUPLICATED = 64
 REPEATED_WORK = 1 << 20  # beyond it a value that outer loops would compute again is stored
 REPEATED_IN_LOOP = 1 << 16  # in the body of a loop, where one kernel more costs its call alone
 
@@ -55,7 +55,7 @@ class RepeatedWork:
         return twice | {
             node
             for (node, _, _), (cost, where) in self.places.items()
-            if (len(where) - 1) * cost > MOST_ELSEWHERE and node not in forced
+            if (len(where) - 1) * cost > MOST_DUPLICATED and node not in forced
         }  # fmt: skip
 
     def computed_again(self, forced) -> set[int]:

@@ -133,7 +133,7 @@ class Recorder:
             return True
         return False
 
-    def is_stored(self, node: Node) -> bool:
+    def has_buffer(self, node: Node) -> bool:
         """Whether a node has a buffer, or will have; nothing is asked for."""
         return node.id in self.partition.forced or self.view_of(node) is not None
 

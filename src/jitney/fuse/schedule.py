@@ -25,7 +25,9 @@ MOST_MOVED = 6  # instructions of a kernel that moves rows of a few elements
 NS_PER_OPERATION = 0.3  # one vector instruction, about one a cycle at 3.5 GHz
 NS_PER_BYTE = 0.04  # 25 GB/s
 NARROW = 1 << 30
-MOST_ALONE, FEW_ALONE = 256, 32  # elements
+# Elements of a kernel that are computed one after the other: in one row, in several or under
+# conditions (16 x 16 transposed .7 us so, .4 by vectors); and the cost of an operation on them.
+MOST_ALONE, FEW_ALONE, MOST_OF_ALONE = 256, 32, 4
 # Of saved values, on the stack (some threads have 2 MiB of it): lines of memory used whole matter
 # more than the second cache (softmax of the columns of 8192 x 2048: 12.6 ms with 128 bytes of a
 # row, 19.7 with 64).
@@ -65,12 +67,15 @@ def schedule_kernel(
 
 def _is_alone(kernel: Kernel, used: list[Expr], elements: int, target: CpuTarget) -> bool:
     """Whether a few elements are sooner computed one after the other: where they would be collected
-    lane by lane, where lanes would stay empty, or where there are conditions for each."""
-    if kernel.lane != "row" or kernel.stages or elements > MOST_ALONE:
+    lane by lane, where lanes would stay empty, or where there are conditions for each; but not
+    where vectors do long operations (exp of 256 of 512 numbers .7 us, one by one 1.9)."""
+    if kernel.lane != "row" or kernel.stages or any(own_cost(x) > MOST_OF_ALONE for x in used):
+        return False
+    if elements > (MOST_ALONE if len(kernel.rows) == 1 else FEW_ALONE):
         return False
     last = kernel.rows[-1]
     loads = [x for x in used if x.op == "load"]
-    apart = any(af.coefficient_of(x.attrs[1], last.variable) not in (0, 1) for x in loads)
+    apart = any(abs(af.coefficient_of(x.attrs[1], last.variable)) > 1 for x in loads)
     is_short = len(kernel.rows) > 1 and 2 * last.extent <= lanes_of(kernel, used, target)
     return apart or is_short or elements <= FEW_ALONE and any(x.args for x in loads)
 
@@ -78,7 +83,7 @@ def _is_alone(kernel: Kernel, used: list[Expr], elements: int, target: CpuTarget
 def leaves_caches(saved: list[tuple[str, int]], target: CpuTarget) -> bool:
     """Whether so much is saved of columns that a line of them is too much, and one vector, which is
     less than a line, would go down them (a Zen 1, two threads: gradients of batch normalization of
-    4096 x 64 2.1 ms so, .54 by several kernels; of 3000 x 64, where less is saved, .57 and .64)."""
+    4096 x 64 1.6 ms so, .55 by several kernels)."""
     bytes_ = sum(nbytes_of(code) * count for code, count in saved)
     return target.vector_bits < 8 * LINE_BYTES and LINE_BYTES // 4 * bytes_ > SAVED_BYTES
 
@@ -193,7 +198,7 @@ def _narrow_positions(kernel: Kernel, lanes: int) -> None:
 
 
 def _choose_lane(kernel: Kernel, used) -> str:
-    """'row', 'stage', or 'none' for a kernel of one element."""
+    """'row', 'stage', or 'none' for a kernel of one element (or of few: `_is_alone`)."""
     if not kernel.stages:
         return "row" if kernel.rows else "none"
     if not kernel.rows or kernel.rows[-1].variable in {
