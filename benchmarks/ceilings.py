@@ -22,7 +22,10 @@ from jitney import _native
 
 SOURCE = Path(__file__).with_suffix(".cpp")
 # bytes moved
-SIZES = {"64 KiB": 2**16, "1 MiB": 2**20, "8 MiB": 2**23, "32 MiB": 2**25, "128 MiB": 2**27}
+SIZES = {
+    "64 KiB": 2**16, "256 KiB": 2**18,
+    **{f"{n} MiB": n * 2**20 for n in (1, 2, 4, 8, 16, 32, 64, 128)},
+}  # fmt: skip
 STREAMED = 2**24  # from here on copies that bypass the caches are tried, too
 MOVED = 2**28  # bytes a measurement moves
 TRIALS = 3  # of arithmetic and of programs, which others can only slow down: the best counts

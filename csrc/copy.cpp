@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kPiece = int64_t{1} << 18;
 constexpr int64_t kShared = int64_t{1} << 21;    // less is copied before another thread has woken
-constexpr int64_t kStreamed = int64_t{11} << 20;  // as much is read: STREAM_TOTAL of fuse/schedule.py
+constexpr int64_t kStreamed = int64_t{11} << 20;  // as much is read: far_bytes of most targets (ir/target.py)
 constexpr int64_t kLine = 64;
 
 struct Copy {

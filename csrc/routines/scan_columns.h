@@ -79,13 +79,18 @@ static void scan_rows_together(const typename Code::Stored* in, typename Code::S
   }
 }
 
+// Of rows that lie multiples of 4 KiB apart eight together: what is read and written of sixteen is more than a set of the
+// first cache keeps (Zen 5, 1024 x 1024 f32, two threads: 48 us by sixteen, 42 by eight; 1000 x 1000 is level).
 template <class Code, class Op, int kVectors>
 static void scan_rows(const typename Code::Stored* in, typename Code::Stored* out, int64_t rows, int64_t step,
                       int64_t width) {
-  constexpr int kTogether = 16;
+  constexpr int kTogether = 16, kInASet = 8;
+  const bool in_a_set = step * static_cast<int64_t>(sizeof(*in)) % 4096 == 0;
   int64_t k = 1;
-  for (; k + kTogether <= rows; k += kTogether)
+  for (; !in_a_set && k + kTogether <= rows; k += kTogether)
     scan_rows_together<Code, Op, kTogether, kVectors>(in + k * step, out + k * step, step, width);
+  for (; in_a_set && k + kInASet <= rows; k += kInASet)
+    scan_rows_together<Code, Op, kInASet, kVectors>(in + k * step, out + k * step, step, width);
   for (; k < rows; ++k) scan_rows_together<Code, Op, 1, kVectors>(in + k * step, out + k * step, step, width);
 }
 

@@ -8,6 +8,7 @@ values that cross the cuts are few; what a part reads, it or an earlier one has 
 import re
 import statistics
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 NAME = re.compile(r"%[\w.]+")
 CALLED = re.compile(r"@llvm\.(?:x86\.avx512\.)?(?:mask\.)?(\w+)")
@@ -16,12 +17,24 @@ LATENCIES = {"load": 7, "fcmp": 0, "icmp": 0, "bitcast": 0, "select": 3, "fdiv":
              "permvar": 5, "scalef": 8, "sqrt": 15}  # fmt: skip
 ADDRESSES = ("add i64", "sub i64", "mul i64", "getelementptr")
 PART = 15  # cycles of the chain that are worth a part of their own
-MOST_PARTS = 3
-# Values that cross cuts and accumulators: as many registers, of 32, beside constants and what a
-# part computes. Log-sum-exp of two rows in three parts would have 28 (10.3 cycles a vector), in two
-# it has 20 (10.05), uncut 12 (10.3); softmax in three parts has 14.
-MOST_WAITING = 22
 APART = 3  # lines between the middles of chains; copies of a vector are written line by line
+
+
+class Limits(NamedTuple):
+    """The most parts, and values that cross cuts and accumulators: as many registers, of 32, beside
+    constants and what a part computes."""
+
+    parts: int
+    waiting: int
+
+
+# Log-sum-exp of two rows in three parts has 28 values that wait (Zen 4: 10.3 cycles a vector), in
+# two 20 (10.05), uncut 12 (10.3); softmax in three parts has 14.
+USUAL = Limits(3, 22)
+# Where four vector instructions begin in a cycle, a chain of the same length is twice as many
+# instructions that wait in the schedulers (Zen 5, cycles a vector: gelu 13.4 in three parts, 11.3
+# in four; mish 39.5, 34.4; log-sum-exp of two rows 6.3 in two, 6.0 in three).
+FOUR_A_CYCLE = Limits(4, 28)
 
 
 @dataclass
@@ -95,19 +108,21 @@ class Body:
         return [[self.lines[place] for place in sorted(several)] for several in found]
 
 
-def find_parts(texts: list[str], index: str, carried: dict[str, str], least=2) -> Body | None:
+def find_parts(
+    texts: list[str], index: str, carried: dict[str, str], least: int = 2, most: Limits = USUAL
+) -> Body | None:
     """The instructions of a body in so many parts at least, or None. `carried`: the name of each
     value at the beginning of a turn -> at its end."""
     body = _parse(texts, index, carried)
     if body is None or not _time(body):
         return None
     longest = max(line.start for line in body.lines)
-    for count in range(min(MOST_PARTS, longest // PART), least - 1, -1):
+    for count in range(min(most.parts, longest // PART), least - 1, -1):
         reach = longest / count / 3
         cuts = [_best_cut(body, longest * k / count, reach) for k in range(1, count)]
         for line in body.lines:
             line.part = sum(line.start >= at for at in cuts)
-        if len(body.waiting()) + len(carried) <= MOST_WAITING:
+        if len(body.waiting()) + len(carried) <= most.waiting:
             return body
     return None
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from . import memory, row_squares, staggered_loop, sweep
 from .instructions import Value
-from .loop_parts import MOST_PARTS, find_parts
+from .loop_parts import FOUR_A_CYCLE, USUAL, find_parts
 from .staggered_loop import Bounds
 
 # Unrolled copies by the cost of one iteration: light bodies need several to cover latencies, heavy
@@ -62,9 +62,10 @@ class VectorLoops:
         """Elements by themselves gain by three parts (exp, gelu, softplus a tenth, float32), and
         not where two are all that registers hold (elu 13.9 to 15.2 cycles a vector, asinh 33 to
         35)."""
-        least = 2 if self.kernel.pipelined else MOST_PARTS
+        least = 2 if self.kernel.pipelined else 3
+        most = FOUR_A_CYCLE if self.e.target.vectors_a_cycle >= 4 else USUAL
         ends = {name: end for name, (_, _, end) in turn.carried.items()}
-        return find_parts(turn.lines, turn.index, ends, least)
+        return find_parts(turn.lines, turn.index, ends, least, most)
 
     def _turn(self, carried, body, label) -> Turn:
         """A turn of a loop, of which nothing is written yet."""

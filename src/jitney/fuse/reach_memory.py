@@ -23,8 +23,6 @@ from .near_loads import find_near_loads, find_woven_loads
 from .schedule import lanes_of, own_cost, stage_loops, trip_count
 from .tiles import LINE_BYTES, streams_tiles
 
-STREAM_BYTES = 16 << 20  # from this size of result on non-temporal stores win (measured)
-STREAM_TOTAL = 22 << 20  # or from this size of what is read and written, a quarter of it written
 PAGE_BYTES = 4096  # runs that are shorter jump before the machine's prefetcher is far ahead
 BYTES_AHEAD, LEAST_AHEAD = 2048, 3  # of such runs
 JUMPING_BYTES = 4 << 20  # read so: what is smaller comes from near enough
@@ -44,14 +42,14 @@ MAX_ANEW = 16  # cost of what each turn computes anew for its rows: a division, 
 def reach_memory(kernel: Kernel, used: list[Expr], target: CpuTarget) -> None:
     """See the module's text."""
     find_borders(kernel, used)
-    if len(kernel.rows) > 2 and not _comes_from_memory(kernel, used):  # else asked for ahead
-        block_rows(kernel, used, target)
+    if len(kernel.rows) > 2 and not _comes_from_memory(kernel, used, target):
+        block_rows(kernel, used, target)  # what comes from memory is asked for ahead
     kernel.beside = _is_beside(kernel, target)
     if kernel.beside:
         kernel.stores = sorted(kernel.stores, key=lambda store: store.position[0])
     kernel.near = {} if kernel.beside else find_near_loads(kernel, used)
     kernel.woven = find_woven_loads(kernel, used)
-    kernel.stream = streams_tiles(kernel, target) if kernel.tile else _streams(kernel, used)
+    kernel.stream = streams_tiles(kernel, target) if kernel.tile else _streams(kernel, used, target)
     kernel.jumps = _jumps(kernel, used)
     kernel.sweep = _rows_swept(kernel, used, target)
     lanes = lanes_of(kernel, used, target)
@@ -70,8 +68,14 @@ def reach_memory(kernel: Kernel, used: list[Expr], target: CpuTarget) -> None:
             kernel.counted, kernel.narrow = Counted.WHOLE, length if length < lanes else 0
 
 
-def _streams(kernel: Kernel, used: list[Expr]) -> Stream:
-    """Whether rows go past the caches: much is written, to large results, along their rows."""
+def large_result(target: CpuTarget) -> int:
+    """Bytes of a result from which on it leaves the caches, whatever is read for it."""
+    return target.far_bytes * 8 // 11
+
+
+def _streams(kernel: Kernel, used: list[Expr], target: CpuTarget) -> Stream:
+    """Whether rows go past the caches: much is written, to large results, along their rows, or much
+    is read and written, a quarter of it written."""
     stores, loops = _stores_of_rows(kernel)
     if not stores or kernel.small or kernel.beside:
         return Stream.NONE
@@ -82,8 +86,9 @@ def _streams(kernel: Kernel, used: list[Expr]) -> Stream:
     for store, (size, _) in zip(stores, found, strict=True):
         results[store.buffer] = max(results[store.buffer], size)
     result = sum(results.values())
-    if not all(size for size, _ in found) or result < STREAM_BYTES and (
-        4 * result < STREAM_TOTAL or result + _bytes_read(kernel, used, extents) < STREAM_TOTAL
+    far = target.far_bytes
+    if not all(size for size, _ in found) or result < large_result(target) and (
+        4 * result < far or result + _bytes_read(kernel, used, extents) < far
     ):
         return Stream.NONE
     if not (kernel.borders or kernel.near) and all(in_lines for _, in_lines in found):
@@ -206,12 +211,12 @@ def _bytes_read(kernel: Kernel, used: list[Expr], extents: dict[int, int]) -> in
     return sum(spans.values())
 
 
-def _comes_from_memory(kernel: Kernel, used: list[Expr]) -> bool:
+def _comes_from_memory(kernel: Kernel, used: list[Expr], target: CpuTarget) -> bool:
     """Whether more is read and written than a cache keeps."""
     extents = {lo.variable: lo.extent for lo in (*kernel.rows, *stage_loops(kernel))}
     written = sum(_span(store.position, extents) * nbytes_of(kernel.buffers[store.buffer][0])
                   for store in kernel.stores)  # fmt: skip
-    return _bytes_read(kernel, used, extents) + written >= STREAM_TOTAL
+    return _bytes_read(kernel, used, extents) + written >= target.far_bytes
 
 
 def _rows_swept(kernel: Kernel, used, target: CpuTarget) -> int:
@@ -241,6 +246,6 @@ def _rows_swept(kernel: Kernel, used, target: CpuTarget) -> int:
     in_one_set = [n for n in steps if n and n % SET_BYTES == 0]
     most = max(1, FEW_SWEPT // len(in_one_set)) if in_one_set else 16
     extents = {lo.variable: lo.extent for lo in [*kernel.rows, *stage.loops]}
-    if _bytes_read(kernel, used, extents) >= STREAM_BYTES and len(in_one_set) < 2:
+    if _bytes_read(kernel, used, extents) >= large_result(target) and len(in_one_set) < 2:
         most = MOST_FROM_MEMORY
     return min(most, next((rows for limit, rows in ROWS_SWEPT if cost <= limit), 2))

@@ -10,7 +10,7 @@ are mostly empty (100000 rows of 3 floats, 3 times: 440 us, 60 by the routine).
 from ..ir.types import nbytes_of
 from .buffers import NativeStep, View
 from .make_steps import step_maker
-from .reach_memory import STREAM_BYTES
+from .reach_memory import large_result
 from .routines import _ref, stored_view
 from .schedule import SMALL_ELEMENTS
 from .write_kernel import emit_kernel
@@ -34,7 +34,7 @@ def store_broadcast(partition, node, view, item):
     source, width = stored_view(partition, node.args[0]), nbytes_of(node.dtype)
     nbytes = node.size * width
     grain = -(-PIECE_BYTES // (times * row * width) // ROWS_OF_LINES) * ROWS_OF_LINES
-    params = (rows, row * width, times, int(nbytes >= STREAM_BYTES))
+    params = (rows, row * width, times, int(nbytes >= large_result(partition.target)))
     refs = [_ref(source), _ref(view)]
     item.add(NativeStep("repeat_rows", refs, params, rows, grain, {view.buffer.id},
                         NS_PER_BYTE * nbytes))  # fmt: skip

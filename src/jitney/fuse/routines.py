@@ -15,7 +15,7 @@ from .frame import fixed_corner, framed, is_most, slabs_around
 from .make_steps import emit_into, step_maker
 from .pull_gather import clamped
 from .pull_views import MAX_SELECTS
-from .reach_memory import STREAM_BYTES
+from .reach_memory import large_result
 from .tiles import LINE_BYTES
 from .updates import is_only_updated, reads_elsewhere, separated_update
 from .write_kernel import emit_kernel
@@ -180,7 +180,7 @@ def store_cumulative(partition, node, view, item):
     is_block = block < inner and block * width <= MOST_BLOCK
     is_cut = not is_block and _is_cut(kind, node.dtype, n, inner)
     together = cost < 40000 or pieces < FEW_SLABS and is_cut
-    far = int(node.size * width >= STREAM_BYTES)
+    far = int(node.size * width >= large_result(partition.target))
     params = (n, inner, int(reverse), block, far)
     _native(partition, item, f"cum{kind}_{node.dtype}", [source, view], params, pieces,
             pieces if together else max(1, pieces // 16), [1], cost)

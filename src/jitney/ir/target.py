@@ -11,6 +11,8 @@ class CpuTarget(NamedTuple):
 
     `vector_bits` is the width of the registers used; `cpu` and `features` go to LLVM as they are.
     `avx512_bf16`: there are dot products of bfloat16, and they are quick.
+    `vectors_a_cycle`: so many instructions on whole vectors begin in one. `far_bytes`: kernels that
+    read and write so much leave no results in the caches, and write them past these.
     """
 
     arch: str = "x86_64"
@@ -25,7 +27,8 @@ class CpuTarget(NamedTuple):
     triple: str = "x86_64-unknown-linux-gnu"
     l1_bytes: int = 32 << 10
     l2_bytes: int = 1 << 20
-    l3_bytes: int = 16 << 20
+    vectors_a_cycle: int = 2
+    far_bytes: int = 22 << 20
 
     @property
     def lanes32(self) -> int:
@@ -44,4 +47,4 @@ class CpuTarget(NamedTuple):
 
     def describe(self) -> str:
         """The text that enters kernel keys."""
-        return f"{self.arch}/{self.cpu}/{self.vector_bits}/{self.features}"
+        return f"{self.arch}/{self.cpu}/{self.vector_bits}/{self.vectors_a_cycle}/{self.features}"

@@ -71,7 +71,7 @@ def key_of_program(closed: Any, name: str, donated: tuple) -> bytes | None:
         return None
     digest = blake2b(object_cache.version_of(PLAN_FOLDERS, PLAN_FILES), digest_size=20)
     settings = (
-        sys.version_info[:2], np.__version__, _native.num_threads(), host_target().describe(), name,
+        sys.version_info[:2], np.__version__, _native.num_threads(), tuple(host_target()), name,
         tuple(map(bool, donated)), sorted(config.context_values().items()),
     )  # fmt: skip
     digest.update(repr(settings).encode())
