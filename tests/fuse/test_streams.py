@@ -5,11 +5,27 @@ import pytest
 
 import jitney
 import jitney.numpy as jnp
-from jitney import lax
+from jitney import lax, pipeline
+from jitney.backend.host import host_target
+from jitney.ir.target import CpuTarget
 
 RNG = np.random.default_rng(0)
 X = RNG.random((2048, 2111), np.float32)  # rows begin anywhere in lines
 Y = RNG.random((4096, 1040), np.float32)  # and where lines do
+
+
+@pytest.fixture(autouse=True)
+def usual_machine(monkeypatch):
+    """One whose caches are left from the same size on, wherever the tests run."""
+    leaves_caches_from(CpuTarget().far_bytes, monkeypatch)
+    yield
+    jitney.clear_caches()
+
+
+def leaves_caches_from(far_bytes, monkeypatch):
+    target = host_target()._replace(far_bytes=far_bytes)
+    monkeypatch.setattr(pipeline, "host_target", lambda: target)
+    jitney.clear_caches()
 
 
 def text_of(fun, *args):
@@ -47,6 +63,18 @@ def test_which_kernels_do():
     assert " stream" in lines and "parts" not in lines
     assert " stream" not in text_of(lambda x: jnp.concatenate([x, x * 2], 1), Y[:500])
     assert " stream" not in text_of(lambda x: x.at[5].set(0), X)  # writes little of it
+
+
+def test_where_caches_are_left(monkeypatch):
+    """By what is read and written, of which a quarter is enough, or by the result alone."""
+    mirrored, doubled = lambda x: x[:, ::-1] + 1, lambda x: jnp.concatenate([x, x * 2], 1)
+    spread = lambda x: jnp.broadcast_to(x[:, None] * 2, (4096, 1040)) + 1
+    assert all(" stream" in text_of(f, Y) for f in (mirrored, doubled))  # 34 and 51 MB
+    assert " stream" in text_of(spread, Y[:, 0]), "17 MB of result"
+    leaves_caches_from(40 << 20, monkeypatch)
+    assert " stream" not in text_of(mirrored, Y)
+    assert " stream" not in text_of(spread, Y[:, 0])
+    assert " stream" in text_of(doubled, Y)
 
 
 def layer_norm(x):

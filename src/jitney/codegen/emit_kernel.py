@@ -19,6 +19,7 @@ from ..graph.graph import literal_value
 from ..ir.target import CpuTarget
 from . import (
     counted_rows,
+    find_best,
     interior,
     memory,
     reduce,
@@ -277,6 +278,9 @@ class KernelEmitter(Accesses, VectorLoops):
             body = partial(self._stage_body, s, stage, depth)
             if self.kernel.stream == Stream.PARTS and stage.stores:
                 low = self._head(stage.stores[0], loop.variable, low, high, body)
+            if any(r.by_blocks for r in stage.reductions):
+                best = find_best.ByBlocks(self, loop.variable, partial(self._emit_home, (s, depth)))
+                return best.find(low, high)
             folded = self._vector_loop(loop.variable, low, high, carried, body)
             return self._respread(folded, carried) if depth else folded
 
@@ -335,7 +339,7 @@ class KernelEmitter(Accesses, VectorLoops):
         result, position = [], 0
         for r in stage.reductions:
             width = reduce.width(r)
-            element = self._as_lanes(self.values[r.expr.id])
+            element = self.element_of(r)
             if r.factor is not None:
                 element = reduce.Product(element, self._as_lanes(self.values[r.factor.id]))
             where = self._position_of(r) if r.index is not None else None
@@ -343,6 +347,10 @@ class KernelEmitter(Accesses, VectorLoops):
             result.extend(reduce.combine(self.e, r, before, element, where, mask, pairs))
             position += width
         return result
+
+    def element_of(self, reduction) -> Value:
+        """What a reduction has of the present elements, in all lanes."""
+        return self._as_lanes(self.values[reduction.expr.id])
 
     def leave(self, stage) -> None:
         """What a stage saves and stores of the present elements."""

@@ -100,7 +100,7 @@ def combine(e, reduction, accumulator, element, position, mask, pairs=None):
     element = widen(e, element, reduction.expr.dtype)
     if _tracks_nan(reduction):
         pick = e.fast_max if reduction.kind == "max" else e.fast_min
-        flag = _nan_met(e, accumulator[1], element, pairs if mask is None else None)
+        flag = nan_met(e, accumulator[1], element, pairs if mask is None else None)
         result = [pick(accumulator[0], element), flag]
         if pairs == "turns" and mask is None:
             return [every_copy(e, result[0]), flag]
@@ -123,7 +123,7 @@ def _masked(e, mask, result, accumulator):
     return [every_copy(e, v) for v in result]
 
 
-def _nan_met(e, flag, element, pairs):
+def nan_met(e, flag, element, pairs):
     """The flag after an element."""
     if pairs == "turns" and not isinstance(flag, Unasked):
         return Unasked(flag, element)
@@ -209,13 +209,13 @@ def fold_lanes(e, reduction, accumulator):
     lanes = accumulator[0].lanes
     while lanes > 1:
         lanes //= 2
-        low = [_half(e, v, 0) for v in accumulator]
-        high = [_half(e, v, 1) for v in accumulator]
+        low = [half(e, v, 0) for v in accumulator]
+        high = [half(e, v, 1) for v in accumulator]
         accumulator = _merge(e, reduction, code, low, high)
     return accumulator
 
 
-def _half(e, value, which):
+def half(e, value, which):
     lanes = value.lanes // 2
     source = f"<{value.lanes} x {value.type}>"
     name = e.fresh()

@@ -72,7 +72,8 @@ class Loop:
 class Reduction:
     """kind: sum prod max min and or xor argmax argmin (`index`: the position these count, `narrow`:
     which needs no more than 30 bits). With `factor` the sum is one of products, rounded once each
-    with the sum before them. `unwatched`: a maximum that may be anything if it has met NaN."""
+    with the sum before them. `unwatched`: a maximum that may be anything if it has met NaN.
+    `by_blocks`: see find_by_blocks.py."""
 
     kind: str
     expr: Expr
@@ -81,6 +82,7 @@ class Reduction:
     narrow: bool = False
     factor: Expr | None = None
     unwatched: bool = False
+    by_blocks: bool = False
 
 
 @dataclass

@@ -206,7 +206,7 @@ class _Writer:
         number, found = self.number, []
         for r in stage.reductions:
             where = f" at {self.affine(r.index)}" if r.index is not None else ""
-            where += " narrow" * r.narrow + " unwatched" * r.unwatched
+            where += " narrow" * r.narrow + " unwatched" * r.unwatched + " blocks" * r.by_blocks
             times = f"*e{number[r.factor.id]}" if r.factor is not None else ""
             found.append(f"{r.kind}:{r.dtype} e{number[r.expr.id]}{times}{where}")
         for k, position, expr in stage.saves:

@@ -69,7 +69,6 @@ class Partition:
         self.pending: list[Node] = []
         self.items: list[Item] = []
         self.work = RepeatedWork(self.is_nested)
-        self.known_reductions: dict[int, tuple] = {}
         self.origins: dict[int, Node] = {}  # whose pieces a partial reduction has
         self.separated: set[int] = set()  # updates that need not be looked at again (updates.py)
         if self.is_nested:
@@ -168,7 +167,7 @@ class Partition:
         """Adds the items of all that is wanted; large arrays wait for reductions to join."""
         groups = alike(self, self._place_outputs())
         large = [self.merge_outputs and is_large(group[0][0]) for group in groups]
-        self.large = Waiting(list(compress(groups, large)))
+        self.large = Waiting(list(compress(groups, large)), self.table)
         for group in compress(groups, map(not_, large)):
             emit_roots(self, group, beside(self, group))
         for node in self.graph.effects:

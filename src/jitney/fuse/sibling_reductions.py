@@ -55,16 +55,27 @@ def _are_siblings(partition: Any, a: Node, b: Node) -> bool:
 
 
 def _known(partition: Any, node: Node) -> tuple[tuple, set[int]]:
-    """(loops, arrays near it) of a reduction, found out once a partition."""
-    found = partition.known_reductions.get(node.id)
+    """(loops, arrays near it) of a reduction, found out once."""
+    known = partition.table.facts_about("reductions")
+    found = known.get(node.id)
     if found is None:
-        found = partition.known_reductions[node.id] = loops_of(node), _arrays_near(node)
+        found = known[node.id] = loops_of(node), _arrays_near(node)
     return found
 
 
 def _needs(partition: Any, a: Node, b: Node) -> bool:
     """Whether a, or what it has pieces of, is computed from b, or from what b has pieces of."""
-    return depends(a, b) or depends(a, partition.origins.get(b.id, b))
+    table, origin = partition.table, partition.origins.get(b.id, b)
+    return _depends(table, a, b) or (origin is not b and _depends(table, a, origin))
+
+
+def _depends(table: Any, a: Node, b: Node) -> bool:
+    """Whether a is b, or computed from it, found out once (each of several partitions asks)."""
+    known = table.facts_about("depends")
+    found = known.get((a.id, b.id))
+    if found is None:
+        found = known[a.id, b.id] = depends(a, b)
+    return found
 
 
 def loops_of(node: Node) -> tuple:
@@ -102,9 +113,10 @@ def stored_beside(partition: Any, group: list[Node], waiting: Iterable[Node]) ->
     in_order = along_runs or _goes_down_columns(node)
     of_blocks = any(x.id in partition.graph.together for x in group)
     is_short = math.prod([source.shape[a] for a in axes_of(node)]) < LEAST_STAGE
+    table = partition.table
     if is_cut or of_blocks or is_short or not in_order or source.size < LEAST_BESIDE:
         return []
-    read = set[int]().union(*[_arrays_at_element(x.args[0]) for x in group])
+    read = set[int]().union(*[_arrays_at_element(table, x.args[0]) for x in group])
     others = [*partition.large.made_of(read), *[n for n in waiting if is_large(n)]]
     if not along_runs:  # what else is made of rows' numbers would be computed anew for each column
         others = [other for other in others if other.id in read]
@@ -113,11 +125,11 @@ def stored_beside(partition: Any, group: list[Node], waiting: Iterable[Node]) ->
             break
         if (
             other.size == source.size
-            and not read.isdisjoint(_arrays_at_element(other))
+            and not read.isdisjoint(_arrays_at_element(table, other))
             and not _ends_a_product(partition, other)
             and not any(_needs(partition, other, x) for x in group)
-            and all(other.id in read or not depends(x, other) for x in group)
-            and not any(depends(other, x) or depends(x, other) for x in found)
+            and all(other.id in read or not _depends(table, x, other) for x in group)
+            and not any(_depends(table, other, x) or _depends(table, x, other) for x in found)
         ):
             found.append(other)
     return found
@@ -126,7 +138,7 @@ def stored_beside(partition: Any, group: list[Node], waiting: Iterable[Node]) ->
 def _ends_a_product(partition: Any, node: Node) -> bool:
     """Whether a matrix product or convolution may store the node as its epilogue."""
     nodes = partition.table.nodes
-    near = [nodes[i] for i in _arrays_at_element(node)]
+    near = [nodes[i] for i in _arrays_at_element(partition.table, node)]
     return any(x.op in ("dot", "conv") and partition.view_of(x) is None for x in near)
 
 
@@ -141,8 +153,16 @@ def _goes_down_columns(node: Node) -> bool:
     return in_order and node.op == "partial"
 
 
-def _arrays_at_element(node: Node) -> set[int]:
-    """`node` and the arrays of its size that it is made of, element by element."""
+def _arrays_at_element(table: Any, node: Node) -> set[int]:
+    """`node` and the arrays of its size that it is made of, element by element: found out once."""
+    known = table.facts_about("arrays at element")
+    found = known.get(node.id)
+    if found is None:
+        found = known[node.id] = _find_arrays_at_element(node)
+    return found
+
+
+def _find_arrays_at_element(node: Node) -> set[int]:
     seen, waiting = set[int](), [node]
     for x in waiting:  # grows meanwhile
         if x.id in seen or x.size != node.size or len(seen) >= NEAR or x.op == "broadcast":
@@ -176,14 +196,14 @@ class Waiting:
     """Groups of large outputs, made element by element, that wait to be computed; in the order of
     their coming, and by the arrays they are made of."""
 
-    def __init__(self, groups: list[list]):
+    def __init__(self, groups: list[list], table: Any):
         self._groups = deque(groups)
         self._order: dict[int, tuple[int, list, tuple]] = {}
         self._made_of: dict[int, list[Node]] = {}
         for group in groups:
             for root in group:
                 self._order[root[0].id] = len(self._order), group, root
-                for i in _arrays_at_element(root[0]):
+                for i in _arrays_at_element(table, root[0]):
                     self._made_of.setdefault(i, []).append(root[0])
 
     def __bool__(self) -> bool:
@@ -211,4 +231,4 @@ class Waiting:
 
 def is_large(node: Node) -> bool:
     """Whether an elementwise node waits for a reduction to be stored beside."""
-    return is_elementwise(node) and math.prod(node.shape) >= LEAST_BESIDE
+    return node.size >= LEAST_BESIDE and is_elementwise(node)

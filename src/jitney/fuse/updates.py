@@ -171,12 +171,13 @@ def reads_elsewhere(update, operand, starts, is_stored=lambda node: False) -> bo
 
 
 def depends(node, operand) -> bool:
-    seen, stack = set(), [node]
+    """Whether a node is the operand, or computed from it: from what is no deeper it is not."""
+    seen, stack, depth = set(), [node], operand.depth
     while stack:
         node = stack.pop()
         if node is operand:
             return True
-        if node.id not in seen and node.id > operand.id:
+        if node.depth > depth and node.id > operand.id and node.id not in seen:
             seen.add(node.id)
             stack.extend(node.args)
     return False

@@ -16,6 +16,7 @@ from .buffers import Item, KernelStep
 from .build_kernel import KernelBuilder, NeedRows, finish_kernel
 from .choose_rows import choose_rows
 from .contract import contract_products
+from .find_by_blocks import find_by_blocks
 from .fold_conditions import fold_conditions
 from .kernel import Kernel, Store, live_expressions
 from .multiply_shares import multiply_shares
@@ -126,6 +127,7 @@ def _step_of(partition: Any, builder: KernelBuilder, stores, label: str) -> Kern
     pipeline_rows(kernel, used, partition.target)
     used = pair_rows(kernel, used, partition.target)
     stagger_turns(kernel, used, partition.target, repeated=partition.is_nested)
+    find_by_blocks(kernel, partition.target)
     buffers = [partition.buffers[i] for i in builder.buffer_ids]
     return KernelStep(number_slots(kernel, used), used, buffers, _written_by(kernel, buffers), cost)
 

@@ -5,11 +5,14 @@ same object, so common subexpressions merge by construction and `is` is equality
 in order of creation: operands always come before their users.
 """
 
+import math
+
 
 class Node:
-    """One operation of a graph. `attrs` is a hashable value whose meaning the operation defines."""
+    """One operation of a graph. `attrs` is a hashable value whose meaning the operation defines;
+    `size` is the number of elements, `depth` that of operations on the longest way down."""
 
-    __slots__ = ("args", "attrs", "dtype", "id", "op", "shape", "source")
+    __slots__ = ("args", "attrs", "depth", "dtype", "id", "op", "shape", "size", "source")
 
     def __init__(self, op, args, shape, dtype, attrs, number, source):
         self.op = op
@@ -19,24 +22,19 @@ class Node:
         self.attrs = attrs
         self.id = number
         self.source = source
-
-    @property
-    def size(self) -> int:
-        """Number of elements."""
-        n = 1
-        for extent in self.shape:
-            n *= extent
-        return n
+        self.size = math.prod(shape)
+        self.depth = 1 + max([a.depth for a in args], default=0)
 
     def __repr__(self):
         return f"%{self.id}:{self.dtype}[{','.join(map(str, self.shape))}]={self.op}"
 
 
 class NodeTable:
-    """Makes nodes and remembers them."""
+    """Makes nodes and remembers them, and what passes find out of them."""
 
     def __init__(self):
         self._known = {}
+        self._facts: dict[str, dict] = {}
         self.nodes: list[Node] = []
         self.source = None
 
@@ -49,3 +47,7 @@ class NodeTable:
             self._known[key] = node
             self.nodes.append(node)
         return node
+
+    def facts_about(self, question: str) -> dict:
+        """Answers to a question by nodes' numbers: those that depend on the nodes alone."""
+        return self._facts.setdefault(question, {})

@@ -1,0 +1,151 @@
+"""The place of a row's greatest or least element, found by blocks.
+
+In: an emitter `k` at the loop of a stage whose one reduction is an argmax or argmin `by_blocks`
+(fuse/find_by_blocks.py), of floats. Out: its value and place, as numbers.
+
+Which element is best, and where, costs six instructions a vector: two comparisons (a NaN is never
+replaced), three choices or counts, and a load. Which block has the best element costs three: a
+block's vectors are folded into one, and whether there was a NaN is all that is kept of those. So
+one loop finds the best of each lane and the blocks they are in, of which the first that has the
+best of all is gone through again (the whole row if there was a NaN) for the first element that is
+that one. A block takes another's place only if it is better.
+"""
+
+from . import reduce
+from .elementwise import identity_of, llvm_type, widen
+from .instructions import Value
+from .staggered_loop import Bounds
+
+
+class ByBlocks:
+    """Along loop `variable`; `prepare()` computes what is compared of the present vectors."""
+
+    def __init__(self, k, variable: int, prepare):
+        self.k, self.e, self.variable, self.prepare = k, k.e, variable, prepare
+        (self.reduction,) = k._folded
+        self.code = reduce.accumulator_code(self.reduction)
+        self.place = reduce.position_type(self.reduction)
+        self.greatest = self.reduction.kind == "argmax"
+        self.worst = identity_of(self.reduction.kind, self.code)
+        self.unset = reduce.UNSET[self.place]
+
+    def find(self, low: str, high: str) -> list[Value]:
+        """(best value, its place; UNSET where none is better than the worst there is)."""
+        k, e = self.k, self.e
+        e.copies = k._copies()
+        span = k.lanes * e.copies
+        found = self._blocks(low, high, span)
+        best, block, met_nan = self._best(*found)
+        last = e.instruction(f"add i64 {block}, {span}")
+        last = e.instruction(f"call i64 @llvm.smin.i64(i64 {last}, i64 {high})")
+        block = e.instruction(f"select i1 {met_nan}, i64 {low}, i64 {block}")
+        last = e.instruction(f"select i1 {met_nan}, i64 {high}, i64 {last}")
+        return [best, self._first(block, last, high, best, met_nan)]
+
+    def _blocks(self, low: str, high: str, span: int) -> list[Value]:
+        """(best of each lane, where its block begins, NaN met) of whole blocks, then of vectors."""
+        k, e = self.k, self.e
+        e.declare("declare i64 @llvm.smin.i64(i64, i64)")
+        begun = [
+            e.constant(llvm_type(self.code), self.worst, k.lanes),
+            e.constant(self.place, self.unset, k.lanes),
+            reduce.every_copy(e, e.constant("i1", 0, k.lanes)),
+        ]
+        end = k._advance(low, high, span)
+        best, at, flag = k.loop(*Bounds(low, end, span), begun, self._block(None), "blocks")
+        e.copies = 1
+        begun = [best, at, _or(e, flag)]
+        return k.loop(*Bounds(end, high, k.lanes), begun, self._block(high), "ends")
+
+    def _block(self, high: str | None):
+        """What a block does; of those that end at `high`, a vector is one, under a mask."""
+
+        def turn(index: str, found) -> list[Value]:
+            k, e, copies = self.k, self.e, self.e.copies
+            element = self._element(index, high)
+            best, at, flag = found
+            flag = reduce.nan_met(e, flag, element, "copies" if high is None else None)
+            e.copies = 1
+            vector = self._fold(element)
+            wins = e.fcmp("ogt" if self.greatest else "olt", vector, best)
+            here = Value((index,), "i64", 1)
+            here = e.splat(here if self.place == "i64" else e.trunc_int(here, self.place), k.lanes)
+            found = [e.select(wins, vector, best), e.select(wins, here, at), flag]
+            e.copies = copies
+            return found
+
+        return turn
+
+    def _element(self, index: str, high: str | None) -> Value:
+        """The vectors from an index on; before `high`, beyond which is the worst there is."""
+        k, e, r = self.k, self.e, self.reduction
+        k.bind_vector(self.variable, index, high)
+        self.prepare()
+        element = reduce.every_copy(e, widen(e, k.element_of(r), r.expr.dtype))
+        return element if high is None else e.select(k.mask, element, e.like(element, self.worst))
+
+    def _best(self, best: Value, at: Value, flag: Value) -> tuple[Value, str, str]:
+        """(best of all lanes, the first block that has it, whether a NaN was met)."""
+        e = self.e
+        of_all = self._over_lanes(best, self._better)
+        is_best = e.fcmp("oeq", best, e.splat(of_all, best.lanes))
+        at = e.select(is_best, at, e.like(at, self.unset))
+        block = self._over_lanes(at, lambda a, b: e.select(e.icmp("slt", a, b), a, b))
+        block = block if block.type == "i64" else e.sext(block, "i64")
+        bits = _bits(e, flag)
+        return of_all, block.names[0], e.icmp("ne", bits, e.like(bits, 0)).names[0]
+
+    def _first(self, low: str, end: str, high: str, best: Value, met_nan: str) -> Value:
+        """The first place from `low` to `end` of the best element, or of a NaN."""
+        k, e = self.k, self.e
+        unset, of_all = e.constant("i64", self.unset), e.splat(best, k.lanes)
+
+        def turn(index: str, found) -> list[Value]:
+            element = self._element(index, high)
+            hit, missing = e.fcmp("oeq", element, of_all), e.fcmp("uno", element, element)
+            hit = e.select(Value((met_nan,), "i1", 1), missing, hit)
+            bits = _bits(e, e.binary("and", hit, k.mask))
+            place = e.binary("add", Value((index,), "i64", 1), _zeros_below(e, bits))
+            place = e.select(e.icmp("eq", bits, e.like(bits, 0)), unset, place)
+            return [e.select(e.icmp("slt", place, found[0]), place, found[0])]
+
+        (place,) = k.loop(*Bounds(low, end, k.lanes), [unset], turn, "first")
+        k.mask = k.vector_variable = None
+        return place if self.place == "i64" else e.trunc_int(place, self.place)
+
+    def _over_lanes(self, value: Value, pick) -> Value:
+        while value.lanes > 1:
+            value = pick(reduce.half(self.e, value, 0), reduce.half(self.e, value, 1))
+        return value
+
+    def _fold(self, element: Value) -> Value:
+        """All copies of a vector in one; what becomes of NaN is open."""
+        parts = [Value((name,), element.type, element.lanes) for name in element.names]
+        while len(parts) > 1:
+            parts = [*parts[2:], self._better(*parts[:2])]
+        return parts[0]
+
+    def _better(self, a: Value, b: Value) -> Value:
+        return (self.e.fast_max if self.greatest else self.e.fast_min)(a, b)
+
+
+def _or(e, flag: Value) -> Value:
+    """All copies of a flag in one."""
+    first, *others = flag.names
+    for name in others:
+        first = e.instruction(f"or {flag.text} {first}, {name}")
+    return Value((first,), flag.type, flag.lanes)
+
+
+def _zeros_below(e, bits: Value) -> Value:
+    """The number of the lowest bit that is set."""
+    type_ = bits.type
+    e.declare(f"declare {type_} @llvm.cttz.{type_}({type_}, i1 immarg)")
+    name = e.instruction(f"call {type_} @llvm.cttz.{type_}({type_} {bits.names[0]}, i1 false)")
+    return e.zext(Value((name,), type_, 1), "i64")
+
+
+def _bits(e, flag: Value) -> Value:
+    """All lanes of a flag as one number."""
+    type_ = f"i{flag.lanes}"
+    return Value((e.instruction(f"bitcast {flag.text} {flag.names[0]} to {type_}"),), type_, 1)
