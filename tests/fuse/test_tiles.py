@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import re
 import subprocess
 import sys
 
@@ -11,6 +12,7 @@ import pytest
 
 import jitney
 import jitney.numpy as jnp
+from jitney import pipeline
 from jitney.backend.host import host_target
 
 DTYPES = [
@@ -92,6 +94,36 @@ def test_large_ones(shape, dtype):
     with jitney.enable_x64(True):
         x = bits(shape, dtype)
         assert same(jitney.jit(lambda x: x.T)(x), x.T)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8", "float16", "float64", "complex64"])
+def test_wider_tiles_where_rows_share_sets(dtype, monkeypatch):
+    """Whole ones and ends along both axes; of a source that begins between lines, too."""
+    target = host_target()._replace(l1_bytes=48 << 10)
+    monkeypatch.setattr(pipeline, "host_target", lambda: target)
+    jitney.clear_caches()
+    with jitney.enable_x64(True):
+        n = 2048 // (1 if dtype == "int8" else np.dtype(dtype).itemsize) * 2
+        x = bits((n, 1155), dtype)
+        text = jitney.jit(lambda x: x.T).lower(x).compile().as_text()
+        assert re.search(r" tile v\d \d+ (\d+)x", text) or dtype == "complex64", text
+        assert same(jitney.jit(lambda x: x.T)(x), x.T)
+        z = bits((1155, n - 1000), dtype, 1)
+        joined = jitney.jit(lambda x, z: jnp.concatenate([x[:1000].T, z], 1))(x, z)
+        assert same(joined, np.concatenate([x[:1000].T, z], 1)), "rows end within a tile"
+        cube = bits((n // 16, 16, 300), dtype)
+        got = jitney.jit(lambda x: jnp.swapaxes(x, 0, 2)[3:])(cube)
+        assert same(got, cube.swapaxes(0, 2)[3:])
+        small = bits((n, 133), dtype)
+        assert "x" not in text_of_tile(jitney.jit(lambda x: x.T), small), "too little to ask ahead"
+        odd = bits((n + 8, 1155), dtype)
+        assert "x" not in text_of_tile(jitney.jit(lambda x: x.T), odd), "rows lie in many sets"
+    jitney.clear_caches()
+
+
+def text_of_tile(program, x) -> str:
+    text = program.lower(x).compile().as_text()
+    return re.search(r" tile v\d \d+ \S+", text)[0].split()[-1]
 
 
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])

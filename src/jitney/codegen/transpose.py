@@ -36,13 +36,13 @@ def allocate_tiles(k) -> None:
         unit = unit_of(loads[0], tile.variable, v)
         for x in loads:
             k.tiled[x.id] = Scratch(number, unit, x.attrs[1][0] % unit)
-        size = tile.side**2 * unit
+        size = tile.side * tile.length * unit
         k.e.emit_raw(f"  %tile{number} = alloca {type_}, i64 {size}, align 64")
 
 
 def emit_tiles(k, piece, carried) -> list:
     """One piece, the body of a loop over them."""
-    e, side = k.e, k.kernel.tile.side
+    e, side, across = k.e, k.kernel.tile.side, k.kernel.tile.length
     v_extent = _extent(k, k.kernel.rows[-1])
     strip, length = f"%s{len(k.slotted.values)}", f"%s{len(k.slotted.values) + 1}"
     more = e.instruction(f"add i64 {v_extent}, {length}")
@@ -59,7 +59,7 @@ def emit_tiles(k, piece, carried) -> list:
         _Tile(k, u_low, v_first, v_low, v_high).emit()
         return []
 
-    k.loop(v_low, v_high, side, [], tile, "tile")
+    k.loop(v_low, v_high, across, [], tile, "tile")
     return carried
 
 
@@ -79,12 +79,13 @@ class _Tile:
     def __init__(self, k, u_first, v_first, v_low, v_high):
         e = k.e
         self.k, self.e, self.lanes = k, e, k.lanes
-        self.side, self.asks_ahead = k.kernel.tile.side, k.kernel.tile.ahead
+        self.side, self.length = k.kernel.tile.side, k.kernel.tile.length
+        self.asks_ahead = k.kernel.tile.ahead
         self.u, self.v = k.kernel.rows[-2].variable, k.kernel.rows[-1].variable
         self.u_first, self.v_first, self.v_low, self.v_high = u_first, v_first, v_low, v_high
         self.u_extent = _extent(k, k.kernel.rows[-2])
         self.u_end = _smaller(e, e.instruction(f"add i64 {u_first}, {self.side}"), self.u_extent)
-        self.v_end = _smaller(e, e.instruction(f"add i64 {v_first}, {self.side}"), v_high)
+        self.v_end = _smaller(e, e.instruction(f"add i64 {v_first}, {self.length}"), v_high)
         # where masks are not cheap, the last vector along u begins earlier, and so does the tile
         self.is_masked, self.u_base = e.target.avx512, u_first
         if not self.is_masked:
@@ -126,7 +127,7 @@ class _Tile:
                 source = memory.pointer_at(e, buffer, type_, shift)
                 loaded = self._load_columns(shape, source, offsets, first)
                 down = e.instruction(f"sub i64 {first}, {self.u_base}")
-                at = e.instruction(f"add i64 {self._times(down, self.side)}, {along}")
+                at = e.instruction(f"add i64 {self._times(down, self.length)}, {along}")
                 target = f"%tile{scratch.number}"
                 target = memory.pointer_at(e, target, type_, self._times(at, unit))
                 self._store_columns(shape, target, loaded, count)
@@ -187,7 +188,7 @@ class _Tile:
                 piece = name
                 if count < shape.lanes:
                     piece = shuffle(e, shape, name, "poison", range(start, start + count))
-                place = (start + j) * self.side * shape.unit
+                place = (start + j) * self.length * shape.unit
                 address = memory.pointer_at(e, target, shape.type_, place)
                 align = memory._align(shape.type_)
                 e.emit_raw(f"  store {part} {piece}, ptr {address}, align {align}")
@@ -197,11 +198,11 @@ class _Tile:
         """The body for one u, with vectors along v."""
         k, e = self.k, self.e
         if ahead:
-            self._ask_for_row(e.instruction(f"sub i64 {u_at}, {self.u_first}"), ahead)
+            self._ask_for_rows(e.instruction(f"sub i64 {u_at}, {self.u_first}"), ahead)
         if self.asks_ahead and not k.kernel.stream:
             self._ask_for_results(u_at)
         scratch = e.instruction(f"sub i64 {u_at}, {self.u_base}")
-        scratch = e.instruction(f"mul i64 {scratch}, {self.side}")
+        scratch = e.instruction(f"mul i64 {scratch}, {self.length}")
         k.tile_row = e.instruction(f"sub i64 {scratch}, {self.v_first}")
         k.scalars[self.u] = u_at
         k._vector_loop(self.v, self.v_first, self.v_end, [], lambda carried: k._row() or [])
@@ -212,12 +213,12 @@ class _Tile:
         rows that exist are asked for: others may be on no page, which takes a Zen 1 50 ns each
         (100³ with its first axis last: .67 of the time)."""
         e, found = self.e, []
-        after = e.instruction(f"add i64 {self.v_first}, {self.side}")
+        after = e.instruction(f"add i64 {self.v_first}, {self.length}")
         is_last = e.instruction(f"icmp sge i64 {after}, {self.v_high}")
         v_next = e.instruction(f"select i1 {is_last}, i64 {self.v_low}, i64 {after}")
         shift = e.instruction(f"select i1 {is_last}, i64 {self.side}, i64 0")
         u_next = e.instruction(f"add i64 {self.u_first}, {shift}")
-        rows = _smaller(e, e.instruction(f"sub i64 {self.v_high}, {v_next}"), str(self.side))
+        rows = _smaller(e, e.instruction(f"sub i64 {self.v_high}, {v_next}"), str(self.length))
         is_there = e.instruction(f"icmp slt i64 {u_next}, {self.u_extent}")
         self.rows_ahead = e.instruction(f"select i1 {is_there}, i64 {rows}, i64 0")
         for x in loads:
@@ -226,8 +227,14 @@ class _Tile:
             found.append((start, self._stride(x), type_, self.k.tiled[x.id].unit))
         return found
 
+    def _ask_for_rows(self, down: str, ahead) -> None:
+        """Of each scratch array, the next tile's rows of the source that are asked for with one row
+        of this tile's results."""
+        for k in range(self.length // self.side):
+            at = self._times(down, self.length // self.side)
+            self._ask_for_row(self.e.instruction(f"add i64 {at}, {k}") if k else at, ahead)
+
     def _ask_for_row(self, down: str, ahead) -> None:
-        """A row of the next tile's source, of each scratch array."""
         e = self.e
         ask, asked = e.fresh_label("tile.ask"), e.fresh_label("tile.asked")
         exists = e.instruction(f"icmp slt i64 {down}, {self.rows_ahead}")
@@ -236,7 +243,8 @@ class _Tile:
         e.begin_block(ask)
         for start, stride, type_, unit in ahead:
             at = e.instruction(f"mul i64 {down}, {stride}")
-            self._ask_for_lines(memory.pointer_at(e, start, type_, at), type_, unit, SECOND, False)
+            pointer = memory.pointer_at(e, start, type_, at)
+            self._ask_for_lines(pointer, type_, self.side * unit, SECOND, False)
         e.emit_raw(f"  br label %{asked}")
         e._memory = memo
         e.begin_block(asked)
@@ -244,7 +252,7 @@ class _Tile:
     def _ask_for_results(self, u_at) -> None:
         """The lines that the next tile writes, to be owned by then."""
         e, k = self.e, self.k
-        v_next = e.instruction(f"add i64 {self.v_first}, {self.side}")
+        v_next = e.instruction(f"add i64 {self.v_first}, {self.length}")
         for store in k.kernel.stores:
             terms = dict(store.position[1])
             unit = terms.get(self.v, 0)
@@ -256,12 +264,12 @@ class _Tile:
                 type_ = memory.memory_type(k.kernel.buffers[store.buffer][0])
                 at = self._position(store.position, u_at, v_next)
                 start = memory.pointer_at(e, f"%b{store.buffer}", type_, at)
-                self._ask_for_lines(start, type_, unit, NEAR, True)
+                self._ask_for_lines(start, type_, self.length * unit, NEAR, True)
 
-    def _ask_for_lines(self, start, type_, unit, level, for_writing) -> None:
-        """All lines of a tile's row."""
+    def _ask_for_lines(self, start, type_, count: int, level, for_writing) -> None:
+        """The lines of so many elements."""
         per_line = LINE_BYTES // memory.nbytes(type_)
-        for at in range(0, self.side * unit, per_line):
+        for at in range(0, count, per_line):
             address = memory.pointer_at(self.e, start, type_, at)
             prefetch_line(self.e, address, level, for_writing)
 

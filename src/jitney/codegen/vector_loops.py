@@ -211,7 +211,7 @@ class VectorLoops:
         if self.kernel.saved and self.lane == "row":
             return self.kernel.copies
         if self.kernel.tile is not None:
-            return min(self.copies_for(self.used), self.kernel.tile.side // self.lanes)
+            return min(self.copies_for(self.used), self.kernel.tile.length // self.lanes)
         if self.kernel.sweep:
             return sweep.copies(self)
         return self.copies_for(self.used)

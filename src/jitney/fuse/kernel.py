@@ -154,12 +154,13 @@ class Counted(IntEnum):
 
 
 class Tile(NamedTuple):
-    """Squares of the row loops (`variable`, the last one), `side` elements wide, in which vectors
-    have `lanes`; `ahead`: the next square's lines are asked for (see tiles.py)."""
+    """Rectangles of the row loops (`variable`, the last one), `side` times `length` elements, in
+    which vectors have `lanes`; `ahead`: the next one's lines are asked for (see tiles.py)."""
 
     variable: int
     lanes: int
     side: int
+    length: int
     ahead: bool
 
 

@@ -107,8 +107,9 @@ class _Writer:
         if kernel.copies > 1:
             text += f" copies {kernel.copies}"
         if kernel.tile is not None:
-            variable, lanes, side, ahead = kernel.tile
-            text += f" tile {self.loop_names[variable]} {lanes} {side}{' ahead' if ahead else ''}"
+            variable, lanes, side, length, ahead = kernel.tile
+            extents = f"{side}" if side == length else f"{side}x{length}"
+            text += f" tile {self.loop_names[variable]} {lanes} {extents}{' ahead' * ahead}"
         if kernel.jumps:
             text += f" jumps {kernel.jumps}"
         text += " pairs" * (kernel.pairs is not None) + " turned" * kernel.turned

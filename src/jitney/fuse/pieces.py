@@ -62,10 +62,10 @@ def cut_pieces(kernel, cost: float, lanes: int) -> tuple[tuple[int, ...], int, i
 def _cut_tiles(kernel, wanted: int) -> tuple[tuple[int, ...], int, int]:
     """Strips of tiles, those of one row of tiles cut where there are few rows: the parameters are
     the rows of tiles and a strip's length."""
-    side, extent = kernel.tile.side, kernel.rows[-1].extent
-    blocks = -(-kernel.rows[-2].extent // side)
+    across, extent = kernel.tile.length, kernel.rows[-1].extent
+    blocks = -(-kernel.rows[-2].extent // kernel.tile.side)
     strips = blocks * math.prod(lo.extent for lo in kernel.rows[:-2])
-    parts = max(1, min(-(-extent // side), -(-wanted // max(1, strips))))
-    length = -(-extent // (parts * side)) * side
+    parts = max(1, min(-(-extent // across), -(-wanted // max(1, strips))))
+    length = -(-extent // (parts * across)) * across
     pieces = strips * -(-extent // length) if length else 0
     return (blocks, length), pieces, max(1, -(-pieces // wanted))

@@ -7,6 +7,7 @@ nothing to transpose; the row loops with the tile's two at the end.
 a scratch array in the first cache, and then computed and written along v, whole lines again. Its
 side is four lines of elements: shorter runs of lines find neither the machine's prefetcher nor the
 memory's open pages (2048 x 2048 float32 takes 1.9 ms with runs of one line and 1.1 ms with four).
+Along v it is eight where rows of the result share few sets of the caches (see `_is_wider`).
 While a tile is written, the lines of the next one are asked for, into the second cache: rows whose
 distance is a power of two share a few sets of the first one, and would drive each other out of it.
 """
@@ -25,7 +26,7 @@ LINES_ALONG = 4  # of a tile's side
 MAX_SIDE = 128
 SCRATCH_BYTES = 16 << 10  # of all scratch arrays together: half of a first cache
 AHEAD_BYTES = 1 << 20  # what is smaller is in the second cache
-STREAM_BYTES = 8 << 20  # written past the caches: 0.5 ms against 0.7 (128 x 128 x 128)
+ROWS_IN_A_SET = 2048  # bytes between rows, or a multiple
 _PARTS = ("f32", "f64")
 _MOVES = {"load", "const", "param", "bitcast"}
 _SHORT_INTEGERS = {"b1", "i8", "u8", "i16", "u16"}
@@ -46,14 +47,38 @@ def choose_tile(kernel: Kernel, used: list[Expr], target: CpuTarget) -> Tile | N
     lanes = _lanes(kernel, used, target, min(u.extent, v.extent))
     if not target.avx512 and u.extent < lanes:  # no cheap masks for parts of vectors
         return None
-    side = _side(lanes, list(scratch_arrays(loads, u.variable, v.variable).values()), u.variable)
+    arrays = list(scratch_arrays(loads, u.variable, v.variable).values())
+    side = _side(lanes, arrays, u.variable)
     kernel.rows = [lo for lo in kernel.rows if lo is not u and lo is not v] + [u, v]
     is_long = min(u.extent, v.extent) >= side and _size(kernel) >= AHEAD_BYTES
-    return Tile(u.variable, lanes, side, is_long)
+    tile = Tile(u.variable, lanes, side, side, is_long)
+    return tile._replace(length=2 * side) if _is_wider(kernel, tile, arrays, target) else tile
+
+
+def _is_wider(kernel: Kernel, tile: Tile, arrays, target: CpuTarget) -> bool:
+    """Whether tiles are twice as wide where the result is written: lines of rows that lie multiples
+    of 2 KiB apart drive each other out of few sets of the caches before they are stored to; of a
+    longer run the machine's prefetcher has most when they are (Zen 5, two threads, 1024 x 1024
+    float32 109 to 72 us, 128 x 128 x 128 220 to 145; 1000 x 1000 takes 60, so 75)."""
+    row = kernel.rows[-1]
+    scratch = 2 * tile.side**2 * _bytes_along(arrays, tile.variable) * len(arrays)
+    fits = 3 * scratch <= 2 * target.l1_bytes and row.extent >= 2 * tile.side
+    if not (tile.ahead and fits) or _is_far(kernel, target):
+        return False
+    return all(
+        dict(store.position[1]).get(tile.variable, 0) * nbytes_of(kernel.buffers[store.buffer][0])
+        % ROWS_IN_A_SET == 0
+        for store in kernel.stores
+    )  # fmt: skip
+
+
+def _bytes_along(arrays: list[list[Expr]], u: int) -> int:
+    """Of one element of a scratch array."""
+    return max(nbytes_of(x.dtype) * dict(x.attrs[1][1])[u] for x, *_ in arrays)
 
 
 def _side(lanes: int, arrays: list[list[Expr]], u: int) -> int:
-    size = max(nbytes_of(x.dtype) * dict(x.attrs[1][1])[u] for x, *_ in arrays)
+    size = _bytes_along(arrays, u)
     side = min(MAX_SIDE, LINES_ALONG * LINE_BYTES // size)
     while side > lanes and side * side * size * len(arrays) > SCRATCH_BYTES:
         side //= 2
@@ -136,10 +161,16 @@ def _size(kernel: Kernel) -> int:
     return elements * sum(nbytes_of(kernel.buffers[s.buffer][0]) for s in kernel.stores)
 
 
+def _is_far(kernel: Kernel, target: CpuTarget) -> bool:
+    """Whether the result is better written past the caches: half as much as if it were in order
+    (128 x 128 x 128, 8 MiB: 0.5 ms against 0.7; on a Zen 5 level)."""
+    return _size(kernel) >= target.far_bytes * 4 // 11
+
+
 def streams_tiles(kernel: Kernel, target: CpuTarget) -> Stream:
     """Whether a transpose writes whole lines that go past the caches: a large result whose rows,
     cut into vectors, begin where lines do (on AVX2, in pairs of vectors: their number is even)."""
-    if kernel.tile is None or not target.avx2 or _size(kernel) < STREAM_BYTES:
+    if kernel.tile is None or not target.avx2 or not _is_far(kernel, target):
         return Stream.NONE
     stores = sorted(kernel.stores, key=lambda store: store.position[0])
     unit, (start, terms) = len(stores), stores[0].position  # two: the parts of complex numbers
