@@ -34,6 +34,7 @@ from .fuse.pieces import cut_pieces
 from .fuse.plan_buffers import plan_buffers
 from .fuse.schedule import lanes_of
 from .graph.block_moments import block_moments
+from .graph.cancel_transposes import cancel_transposes
 from .ir.types import nbytes_of
 from .lower.build_graph import build_graph
 from .runtime.check_program import check_program
@@ -63,7 +64,7 @@ def compile_graph(graph, table, out_avals, donated=None, times=None) -> Executab
     times = {} if times is None else times
     log = StageLog(graph.name)
     begin = clock()
-    graph = block_moments(graph, table)
+    graph = block_moments(cancel_transposes(graph, table), table)
     times["graph"] = times.get("graph", 0) + clock() - begin
     log.show("graph", "10_graph.txt", lambda: str(graph))
     begin = clock()
