@@ -86,3 +86,16 @@ def test_gradients_and_batches():
         np.testing.assert_allclose(slope, (ends[0] - ends[1]) / (2 * step * 1e-3), rtol=1e-2)
     many = jax.jit(jax.vmap(lambda a: twice(jnp, a)))(np.stack([X, Y]))
     np.testing.assert_array_equal(many, np.stack([twice(np, X), twice(np, Y)]))
+
+
+def test_in_loops():
+    """Of each turn, and of a branch."""
+    turns = jax.jit(lambda a: jax.lax.fori_loop(0, 5, lambda i, a: twice(jnp, a) / 4, a))
+    wanted = X
+    for _ in range(5):
+        wanted = twice(np, wanted) / np.float32(4)
+    np.testing.assert_allclose(turns(X), wanted, rtol=1e-4, atol=1e-4)
+    half = lambda a: twice(jnp, a) / 4
+    chosen = jax.jit(lambda b, a: jax.lax.cond(b, half, lambda a: a.T.T, a))
+    np.testing.assert_array_equal(chosen(True, X), twice(np, X) / np.float32(4))
+    assert " tile " not in turns.lower(X).compile().as_text()
