@@ -66,6 +66,8 @@ def test_not_where_one_is_wanted():
         lambda m, x, y: (x.T * 2) @ (y * 3),
         lambda m, x, y: ((x.T + 1).T, (x.T + 1) * 2),
         lambda m, x, y: (m.sin(x.T).T + 1, m.cumsum(m.sin(x.T), 0)),
+        lambda m, x, y: ((m.sin(x.T) * 2).T, m.sin(x.T)),
+        lambda m, x, y: (m.sin(x.T), (m.sin(x.T)[3:] * y.T[3:]).T),
         lambda m, x, y: (x.reshape(56, 40) + y.T).T,
         lambda m, x, y: (m.transpose(x.reshape(8, 5, 56), (1, 2, 0)) + 1).transpose(1, 2, 0),
     ]

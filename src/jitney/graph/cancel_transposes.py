@@ -65,7 +65,7 @@ def _between(graph: Graph, last: Node, order, orders) -> set[int]:
             elif a.op not in _FREE and a.id not in found:
                 found.add(a.id)
                 waiting.append(a)
-    alone = all(u.id in found for n in waiting[1:] for u in graph.users_of(n))
+    alone = all(u.id in found and u is not n for n in waiting[1:] for u in graph.users_of(n))
     return found if met and alone else set()
 
 
