@@ -16,12 +16,13 @@ others as columns of a last stage.
 
 import math
 
+from ..graph.elementwise import is_elementwise
 from ..ir.node import Node
 from ..ir.types import nbytes_of
 from . import affine as af
 from .expressions import COST, HEAVY
 from .kernel import SHORT_ROW, SHORT_STRIDE, Expr, Kernel, Loop, Reduction, Stage, Store
-from .pull_rules import PULL_RULES, is_elementwise
+from .pull_rules import PULL_RULES
 from .split_reductions import SPLIT_SIZE
 from .stages import Stages
 

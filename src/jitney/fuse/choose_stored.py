@@ -9,10 +9,10 @@ from __future__ import annotations
 from heapq import heapify, heappop, heappush
 from typing import Any
 
+from ..graph.elementwise import is_elementwise
 from ..graph.graph import Graph
 from ..ir.node import Node
 from .cut_chains import cut_chains
-from .pull_rules import is_elementwise
 from .read_apart import read_apart
 from .store_wide import store_wide
 

@@ -13,13 +13,13 @@ import itertools
 import math
 from typing import Any
 
+from ..graph.elementwise import is_elementwise
 from ..ir.node import Node
 from ..ir.types import nbytes_of
 from .affine import contiguous_strides
 from .buffers import View
 from .group_roots import MOST_ALIKE, alike
 from .kernel import MOST_BESIDE, SHORT_AXIS, SHORT_STRIDE
-from .pull_rules import is_elementwise
 
 SMALL_CONCAT = 64  # so few elements are one kernel with selects, not one kernel a part
 LEAST_ROWS = 32  # of which a few columns are worth a kernel

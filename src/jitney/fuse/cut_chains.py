@@ -12,9 +12,9 @@ Connected nodes are numbered in their order. A cut is made after at least `LEAST
 fewest values are needed behind it, if these are few enough for one kernel to leave them all.
 """
 
+from ..graph.elementwise import is_elementwise
 from ..graph.graph import Graph
 from ..ir.node import Node
-from .pull_rules import is_elementwise
 
 LEAST, MOST = 200, 300  # nodes between two cuts
 MOST_VALUES = 8  # of one cut

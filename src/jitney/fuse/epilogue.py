@@ -13,6 +13,7 @@ stay kernels.
 
 from dataclasses import dataclass
 
+from ..graph.elementwise import is_elementwise
 from ..ir.types import kind_of, nbytes_of
 from .build_kernel import KernelBuilder, NeedRows, finish_kernel
 from .contract import contract_products
@@ -20,7 +21,6 @@ from .contractions import PRODUCTS, add_contraction
 from .kernel import Expr, Store, live_expressions
 from .make_steps import root_maker
 from .number_slots import signed
-from .pull_rules import is_elementwise
 from .reuse_kernel import Recorder
 
 MAX_NODES = 48  # a longer chain is a kernel of its own

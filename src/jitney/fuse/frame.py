@@ -6,8 +6,8 @@ compute window and frame row by row. Where the window reads its neighbours it ca
 place; then the frame is copied and not the whole array.
 """
 
+from ..graph.elementwise import is_elementwise
 from ..graph.graph import literal_value
-from .pull_rules import is_elementwise
 
 NARROW = 4  # the frame may have 1/4 of an array's elements, and of its rows', to be one with it
 LEAST_ROW = 64  # elements: what a row's borders take is little beside its middle

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
+from ..graph.elementwise import is_elementwise
 from ..ir.node import Node
-from .pull_rules import is_elementwise
 from .sibling_reductions import MOST_SIBLINGS, REDUCTIONS, loops_of, siblings, stored_beside
 from .updates import depends
 

@@ -10,11 +10,11 @@ not moved. All places of a body are alive throughout its loop, so none is used f
 
 from collections import Counter
 
+from ..graph.elementwise import is_elementwise
 from ..ir.types import nbytes_of
 from .buffers import CopyStep, KernelStep, NativeStep
 from .expressions import COST, HEAVY
 from .in_place import touched_roots
-from .pull_rules import is_elementwise
 
 LEAST_SIZE = 65  # a few numbers are computed as fast as they are read
 GATHER_COST = 8

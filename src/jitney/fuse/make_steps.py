@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..graph.elementwise import is_elementwise
 from ..ir.node import Node
 from .buffers import CopyStep, Item, View
-from .pull_rules import is_elementwise
 from .write_kernel import emit_kernel
 
 STEP_MAKERS: dict = {}

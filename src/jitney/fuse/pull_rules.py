@@ -4,8 +4,6 @@ In: rules as they are registered (`pull_*.py`). Out: `PULL_RULES`: the rules by 
 none and is not elementwise must be stored.
 """
 
-from ..graph.elementwise import is_elementwise  # noqa: F401  (asked for with the rules)
-
 PULL_RULES: dict = {}
 
 

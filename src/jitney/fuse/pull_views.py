@@ -7,11 +7,12 @@ the index of the wanted element and the mask under which it is wanted, and retur
 import functools
 import math
 
+from ..graph.elementwise import is_elementwise
 from ..graph.graph import literal_value
 from ..ir.types import kind_of
 from . import affine as af
 from .kernel import Reduction
-from .pull_rules import is_elementwise, pull_rule
+from .pull_rules import pull_rule
 from .reshaped_index import reshaped_index
 from .split_axes import ask_for_split
 

@@ -9,10 +9,10 @@ Operands first, so that the cost of a node counts what is stored below it as rea
 as computed at each place.
 """
 
+from ..graph.elementwise import is_elementwise
 from ..graph.graph import Graph
 from ..ir.node import Node
 from .expressions import COST
-from .pull_rules import is_elementwise
 
 MOST_AGAIN = 32  # vector instructions an element that reading a stored value is dearer than
 LEAST_WORK = 1 << 16  # of all elements that is worth a kernel more

@@ -17,11 +17,12 @@ import dataclasses
 from collections import OrderedDict
 from typing import Any, NamedTuple
 
+from ..graph.elementwise import is_elementwise
 from ..ir.node import Node
 from ..ir.types import kind_of
 from .buffers import KernelStep, View
 from .number_slots import signed
-from .pull_rules import PULL_RULES, is_elementwise
+from .pull_rules import PULL_RULES
 from .pull_views import is_structural
 from .split_reductions import should_split, split
 

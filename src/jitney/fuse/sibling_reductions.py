@@ -13,10 +13,10 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
+from ..graph.elementwise import is_elementwise
 from ..ir.node import Node
 from . import affine as af
 from .kernel import Store
-from .pull_rules import is_elementwise
 from .split_reductions import should_split
 from .updates import depends
 

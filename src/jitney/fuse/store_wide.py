@@ -10,9 +10,9 @@ Of arrays a, b, c, d, e two kernels read ten; stored in between there are five t
 and two to read.
 """
 
+from ..graph.elementwise import is_elementwise
 from ..graph.graph import Graph
 from ..ir.node import Node
-from .pull_rules import is_elementwise
 
 MOST_READ = 5  # arrays that a kernel reads for a value which another one computes as well
 SMALL, MOST_OF_SMALL = 1024, 40  # elements up to which a kernel more costs its call above all

@@ -4,11 +4,11 @@ In: nodes `dynamic_update_slice` and scatters, chains of them above all. Out: no
 safe to overwrite the array: whatever reads it elsewhere is computed beforehand.
 """
 
+from ..graph.elementwise import is_elementwise
 from ..graph.graph import Graph
 from ..ir.types import nbytes_of
 from .alternate import LEAST_BYTES
 from .frame import fixed_corner, is_most
-from .pull_rules import is_elementwise
 
 FEW = 16  # so many numbers more to store do not matter: indices, and whether they are inside
 
