@@ -7,6 +7,8 @@ import pytest
 
 import jitney as jax
 import jitney.numpy as jnp
+from jitney.graph.cancel_transposes import cancel_transposes
+from jitney.lower import control_flow
 from jitney.testing.stages import check_all_stages
 
 RNG = np.random.default_rng(0)
@@ -80,18 +82,25 @@ def test_not_where_one_is_wanted():
 
 def test_gradients_and_batches():
     loss = lambda a: (jnp.tanh(twice(jnp, a)) ** 2).sum()
-    step, direction = 1e-2, RNG.normal(size=X.shape).astype("float32")
+    step, direction = 1e-5, RNG.normal(size=X.shape)
     with jax.enable_x64(True):
         x = X.astype("float64") * 0.1 + 0.03
         slope = (jax.grad(loss)(x) * direction).sum()
-        ends = [loss(x + sign * step * 1e-3 * direction) for sign in (1, -1)]
-        np.testing.assert_allclose(slope, (ends[0] - ends[1]) / (2 * step * 1e-3), rtol=1e-2)
+        ends = [loss(x + sign * step * direction) for sign in (1, -1)]
+        np.testing.assert_allclose(slope, (ends[0] - ends[1]) / (2 * step), rtol=1e-2)
     many = jax.jit(jax.vmap(lambda a: twice(jnp, a)))(np.stack([X, Y]))
     np.testing.assert_array_equal(many, np.stack([twice(np, X), twice(np, Y)]))
 
 
-def test_in_loops():
+def test_in_loops(monkeypatch):
     """Of each turn, and of a branch."""
+    bodies = []
+
+    def cancel(graph, table):
+        bodies.append(cancel_transposes(graph, table))
+        return bodies[-1]
+
+    monkeypatch.setattr(control_flow, "cancel_transposes", cancel)
     turns = jax.jit(lambda a: jax.lax.fori_loop(0, 5, lambda i, a: twice(jnp, a) / 4, a))
     wanted = X
     for _ in range(5):
@@ -100,4 +109,4 @@ def test_in_loops():
     half = lambda a: twice(jnp, a) / 4
     chosen = jax.jit(lambda b, a: jax.lax.cond(b, half, lambda a: a.T.T, a))
     np.testing.assert_array_equal(chosen(True, X), twice(np, X) / np.float32(4))
-    assert " tile " not in turns.lower(X).compile().as_text()
+    assert len(bodies) >= 2 and not any("transpose" in str(body) for body in bodies)

@@ -3,9 +3,9 @@
 In: an emitter `k` at the loop of a stage whose one reduction is an argmax or argmin `by_blocks`
 (fuse/find_by_blocks.py), of floats. Out: its value and place, as numbers.
 
-Which element is best, and where, costs six instructions a vector: two comparisons (a NaN is never
-replaced), three choices or counts, and a load. Which block has the best element costs three: a
-block's vectors are folded into one, and whether there was a NaN is all that is kept of those. So
+Which element is best, and where, costs 21 instructions for four vectors: a load, two comparisons (a
+NaN is never replaced) and two choices each. Which block of four has the best element costs 14: its
+vectors are folded into one, and whether there was a NaN is all that is kept of those. So
 one loop finds the best of each lane and the blocks they are in, of which the first that has the
 best of all is gone through again (the whole row if there was a NaN) for the first element that is
 that one. A block takes another's place only if it is better.

@@ -216,6 +216,7 @@ def fold_lanes(e, reduction, accumulator):
 
 
 def half(e, value, which):
+    """The lower (0) or upper (1) half of a vector's lanes."""
     lanes = value.lanes // 2
     source = f"<{value.lanes} x {value.type}>"
     name = e.fresh()

@@ -235,6 +235,7 @@ class _Tile:
             self._ask_for_row(self.e.instruction(f"add i64 {at}, {k}") if k else at, ahead)
 
     def _ask_for_row(self, down: str, ahead) -> None:
+        """One of them, if it exists."""
         e = self.e
         ask, asked = e.fresh_label("tile.ask"), e.fresh_label("tile.asked")
         exists = e.instruction(f"icmp slt i64 {down}, {self.rows_ahead}")

@@ -3,7 +3,7 @@
 
 In: a scheduled kernel. Out: `by_blocks` is set of a stage's one reduction where it is an argmax or
 argmin of floats along long rows: one loop asks which block of vectors has the best element, and
-another goes through that block. Integers take two instructions less in the plain loop, and gain
+another goes through that block. Integers take one comparison less in the plain loop, and gain
 nothing; where masks are dear, rows of a few hundred numbers lose a tenth.
 Keeps: every place, also of NaN and of equal elements.
 """

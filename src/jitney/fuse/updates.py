@@ -171,13 +171,13 @@ def reads_elsewhere(update, operand, starts, is_stored=lambda node: False) -> bo
 
 
 def depends(node, operand) -> bool:
-    """Whether a node is the operand, or computed from it: from what is no deeper it is not."""
-    seen, stack, depth = set(), [node], operand.depth
+    """Whether a node is the operand, or computed from it."""
+    seen, stack = set(), [node]
     while stack:
         node = stack.pop()
         if node is operand:
             return True
-        if node.depth > depth and node.id > operand.id and node.id not in seen:
+        if node.id > operand.id and node.id not in seen:
             seen.add(node.id)
             stack.extend(node.args)
     return False

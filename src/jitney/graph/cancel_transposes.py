@@ -21,6 +21,8 @@ _FREE = {"broadcast", "iota"}  # have their elements in any order for nothing
 
 def cancel_transposes(graph: Graph, table: NodeTable) -> Graph:
     """See the module's text."""
+    if not any(node.op == "transpose" for node in table.nodes):
+        return graph
     nodes = graph.nodes()
     orders: dict[int, tuple[int, ...]] = {}  # of what is computed the other way round
     for node in nodes:

@@ -10,9 +10,9 @@ import math
 
 class Node:
     """One operation of a graph. `attrs` is a hashable value whose meaning the operation defines;
-    `size` is the number of elements, `depth` that of operations on the longest way down."""
+    `size` is the number of elements."""
 
-    __slots__ = ("args", "attrs", "depth", "dtype", "id", "op", "shape", "size", "source")
+    __slots__ = ("args", "attrs", "dtype", "id", "op", "shape", "size", "source")
 
     def __init__(self, op, args, shape, dtype, attrs, number, source):
         self.op = op
@@ -23,7 +23,6 @@ class Node:
         self.id = number
         self.source = source
         self.size = math.prod(shape)
-        self.depth = 1 + max([a.depth for a in args], default=0)
 
     def __repr__(self):
         return f"%{self.id}:{self.dtype}[{','.join(map(str, self.shape))}]={self.op}"
