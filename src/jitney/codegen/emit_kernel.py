@@ -34,6 +34,7 @@ from .elementwise import constant_of_bits, evaluate, extreme_of_number, llvm_typ
 from .emitter import Emitter
 from .homes import atoms, find_homes
 from .instructions import Value
+from .math.exponential import Factored, raised_factors
 from .outline import Outliner
 from .row_counters import RowCounters
 from .turned_rows import TurnedRows
@@ -340,6 +341,8 @@ class KernelEmitter(Accesses, VectorLoops):
         for r in stage.reductions:
             width = reduce.width(r)
             element = self.element_of(r)
+            if isinstance(element, Factored):
+                element = reduce.Product(element, element.second)
             if r.factor is not None:
                 element = reduce.Product(element, self._as_lanes(self.values[r.factor.id]))
             where = self._position_of(r) if r.index is not None else None
@@ -398,6 +401,8 @@ class KernelEmitter(Accesses, VectorLoops):
         args = [self.values[a.id] for a in x.args]
         if self.outliner.handles(x):
             return self.outliner.call(e, x, args)
+        if op in ("exp_raised", "exp_raised_any"):  # which is only added (raise_exponentials.py)
+            return raised_factors(e, *args) or evaluate(e, op, x.dtype, [x.dtype], args)
         if op in ("max", "min") and x.dtype in ("f32", "f64"):
             numbers = [_literal(a) for a in x.args]
             limit = next((i for i, number in enumerate(numbers) if number is not None), None)

@@ -26,7 +26,7 @@ def bound_exponentials(kernel: Kernel, used: list[Expr]) -> list[Expr]:
     """See the module's text; returns the live expressions, operands first."""
     for x in used:
         if x.op == "exp" and x.dtype in FORMATS and signs(kernel, x.args[0]).nonpositive:
-            x.op = "exp_nonpositive"
+            x.op = "exp_distance" if _is_distance(kernel, x) else "exp_nonpositive"
     found: list[Expr] = []
     for x in used:
         greatest = _greatest_if_finite(kernel, used, x) if x.op == "reduced" else None
@@ -34,6 +34,12 @@ def bound_exponentials(kernel: Kernel, used: list[Expr]) -> list[Expr]:
             _answer_infinity(kernel, x, greatest, found)
         found.append(x)
     return found
+
+
+def _is_distance(kernel: Kernel, x: Expr) -> bool:
+    """Whether x is the exponential, in float32, of a distance from the greatest of a row."""
+    a = x.args[0]
+    return a.op == "sub" and x.dtype == "f32" and greatest_beside(kernel, *a.args) is not None
 
 
 def _greatest_if_finite(kernel: Kernel, used: list[Expr], x: Expr) -> Expr | None:
@@ -45,10 +51,14 @@ def _greatest_if_finite(kernel: Kernel, used: list[Expr], x: Expr) -> Expr | Non
         return None
     if summed.factor is not None:  # a sum of products may be any infinity, or NaN
         return None
-    distance = power.args[0]
-    if distance.op != "sub" or distance.args[1].op != "select":
-        return None
     if count_uses(kernel, used, power) > 1:
+        return None
+    return greatest_if_finite(kernel, power.args[0])
+
+
+def greatest_if_finite(kernel: Kernel, distance: Expr) -> Expr | None:
+    """Of a - m with m the greatest M of the a, but 0 if M is not finite: that M."""
+    if distance.op != "sub" or distance.args[1].op != "select":
         return None
     condition, greatest, other = distance.args[1].args
     if known_value(other) != 0 or condition.op != "lt" or condition.args[0].op != "abs":
@@ -127,7 +137,7 @@ def _times(a: Signs, b: Signs) -> Signs:
     return Signs(alike, a.nonnegative and b.nonpositive or a.nonpositive and b.nonnegative)
 
 
-_NEVER_BELOW = frozenset(("abs", "exp", "exp_nonpositive", "exp2", "sqrt"))
+_NEVER_BELOW = frozenset(("abs", "exp", "exp_nonpositive", "exp_distance", "exp2", "sqrt"))
 _RULES: dict[str, Callable[..., Signs]] = {
     "neg": _turned, "add": _both, "min": _least, "max": _greatest, "select": _both,
     "mul": _times, "div": _times, "sub": lambda a, b: _both(a, _turned(b)),

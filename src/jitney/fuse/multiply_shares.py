@@ -4,7 +4,9 @@ In: a kernel and its live expressions. Out: the same, in which `e / s` is `(e a)
 
     a = 2^k if s is so small that 1/s would overflow, else 1;  h = 1/(s a);  l = (1 - h s a) h
 
-(without a where the exponentials are of distances from a row's greatest: then one of them is 1),
+(without a where the exponentials are of distances from a row's greatest: then one of them is 1, and
+in float32 without l, too: such an exponential is off by more than the quotient then, which is an
+ulp and a half, and the product costs softmax a twelfth),
 
 which is off the quotient by less than 2^-46 of it before the one rounding (with h = (1 + d)/(s a)
 h + l is (1 - d^2)/(s a) but for the rounding of l, to 2^-47; the first product to 2^-48): in
@@ -27,12 +29,13 @@ LEAST_ELEMENTS = 64  # a share: fewer are divided sooner than h and l are made
 # exponents of the s below which e and s are scaled, and of their scale
 EXPONENTS = {"f32": (-120, 100), "f64": (-1000, 900)}
 MANTISSA = {"f32": 23, "f64": 52}
+EXPONENTIALS = ("exp", "exp_nonpositive", "exp_distance")
 
 
 def multiply_shares(kernel: Kernel, used: list[Expr]) -> list[Expr]:
     """See the module's text; returns the live expressions, operands first."""
     found: list[Expr] = []
-    known: dict[int, tuple[Expr | None, Expr, Expr]] = {}
+    known: dict[int, tuple[Expr | None, Expr, Expr | None]] = {}
     for x in used:
         if not _is_share(kernel, x):
             found.append(x)
@@ -43,8 +46,10 @@ def multiply_shares(kernel: Kernel, used: list[Expr]) -> list[Expr]:
         scale, high, low = known[total.id]
         multiply = partial(append_expression, kernel, found, "mul")
         scaled = element if scale is None else multiply(element, scale)
-        rest = multiply(scaled, low)
-        x.op, x.args = "fma", (scaled, high, rest)
+        if low is None:
+            x.op, x.args = "mul", (scaled, high)
+        else:
+            x.op, x.args = "fma", (scaled, high, multiply(scaled, low))
         found.append(x)
     return found
 
@@ -60,12 +65,15 @@ def _is_share(kernel: Kernel, x: Expr) -> bool:
         element = next((e for s in kernel.stages for n, _, e in s.saves if n == element.attrs[0]),
                        element)  # fmt: skip
     turns = min([lo.extent for lo in stage.loops[-1:]], default=0)
-    exponentials = summed.kind == "sum" and summed.expr.op in ("exp", "exp_nonpositive")
+    exponentials = summed.kind == "sum" and summed.expr.op in EXPONENTIALS
     return exponentials and element is summed.expr and turns >= LEAST_ELEMENTS
 
 
-def _inverse(kernel: Kernel, total: Expr, found: list[Expr]) -> tuple[Expr | None, Expr, Expr]:
-    """(a, h, l) of the module's text; no a where it is 1 at any rate."""
+def _inverse(
+    kernel: Kernel, total: Expr, found: list[Expr]
+) -> tuple[Expr | None, Expr, Expr | None]:
+    """(a, h, l) of the module's text; no a where it is 1 at any rate, no l where it is not worth
+    its product."""
     code = total.dtype
     least, scale = EXPONENTS[code]
 
@@ -82,6 +90,8 @@ def _inverse(kernel: Kernel, total: Expr, found: list[Expr]) -> tuple[Expr | Non
         factor = make("select", make("lt", total, number(least), dtype="b1"), number(scale), one)
         scaled = make("mul", total, factor)
     high = make("div", one, scaled)
+    if kernel.stages[total.attrs[0]].reductions[total.attrs[1]].expr.op == "exp_distance":
+        return factor, high, None
     rest = make("fnma", scaled, high, one)
     is_finite = make("lt", make("abs", rest), one, dtype="b1")
     low = make("select", is_finite, make("mul", rest, high), zero)

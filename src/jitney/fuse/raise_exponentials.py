@@ -1,55 +1,71 @@
-"""Sums of exponentials of distances, as sums of these times 2^64.
+"""Sums of exponentials of distances from a row's greatest, as sums of these times 2^64.
 
-In: a kernel and its live expressions. Out: the same, in which an `exp_nonpositive` of a difference,
-in float32, that is only summed is `exp_raised`, and the sum is divided again by that power of two,
-exactly. None of the raised exponentials is a denormal, so their power of two is put into the
-exponent with integers, which more units can do than can scale (log-sum-exp of 1024 x 1024 by one
-thread of a Zen 4, in turns: 9.4 cycles a vector, were 9.8). Where elements are divided by their
-sum, or their arguments are products, multiplications are what limits, and scaling is better
-(softmax 10.6, raised 10.7; sum of exp(-x*x/2) 10.0 and 10.25; log-sum-exp of float64, which has no
-table, 17.0 and 17.5).
-Keeps: the sum, but for what terms below the smallest normal number add to it, which is more exact:
-they are not rounded before they are added. What is summed for a term of 0 is 2^-189: too little
-for a denormal, of fewer than 2^39 terms.
+In: a kernel and its live expressions. Out: the same, in which an `exp` in float32 of such a
+distance, that is only summed, is `exp_raised`, and the sum is divided again by that power of two,
+exactly. None of the raised exponentials that count is a denormal, so their power of two can be put
+into the exponent with integers; with AVX-512 each is a product of two numbers, which the sum adds
+by a multiply-add, of any argument: twelve instructions with the search for the greatest, which were
+sixteen (log-sum-exp of 1024 x 1024 by one thread of a Zen 5: 4.4 cycles a vector, were 5.6).
+Log-sum-exp takes 0 for the greatest if that is infinite, and distances are of any sign there: what
+is summed is `exp_raised_any`, which is a NaN of nothing but NaN, and infinity is added where the
+greatest is that.
+Where elements are divided by their sum, too, they are needed themselves (`exp_distance`). Float64
+has no table and is better scaled (17.0 cycles a vector of Zen 4; raised 17.5).
+Keeps: the sum, but for what terms below the smallest normal number add to it: they are not rounded
+before they are added. A term of 0 is at most 2^-189: too little for a denormal, of fewer than 2^39.
 """
+
+import math
+from functools import partial
 
 from ..graph.graph import literal_bits
 from ..ir.scalar_ops import RAISED
-from .bound_exponentials import count_uses
-from .kernel import Expr, Kernel, Reduction, append_expression
+from .bound_exponentials import count_uses, greatest_beside, greatest_if_finite
+from .kernel import Expr, Kernel, append_expression
 
 
 def raise_exponentials(kernel: Kernel, used: list[Expr]) -> list[Expr]:
     """See the module's text; returns the live expressions, operands first."""
-    raised = {
-        (s, number)
-        for s, stage in enumerate(kernel.stages)
-        for number, r in enumerate(stage.reductions)
-        if _is_raised(kernel, used, r)
-    }
-    for s, number in raised:
-        kernel.stages[s].reductions[number].expr.op = "exp_raised"
     found: list[Expr] = []
     for x in used:
-        if x.op == "reduced" and x.attrs in raised:
-            _take_back(kernel, x, found)
+        least = _least_of_distances(kernel, used, x) if x.op == "reduced" else None
+        if least is not None and (least.op != "select" or least.args[1] in found):
+            _raise_sum(kernel, x, least, found)
         found.append(x)
     return found
 
 
-def _is_raised(kernel: Kernel, used: list[Expr], r: Reduction) -> bool:
-    """Whether a reduction is the sum of exponentials that nothing else reads."""
-    power = r.expr
-    if r.kind != "sum" or r.factor is not None or power.op != "exp_nonpositive":
-        return False
-    is_distance = power.args[0].op == "sub" and r.dtype == power.dtype == "f32"
-    return is_distance and count_uses(kernel, used, power) == 1
+def _least_of_distances(kernel: Kernel, used: list[Expr], x: Expr) -> Expr | None:
+    """Of a sum of exponentials of a - m that nothing else reads, m being the greatest of the a (or
+    0 if that is not finite): that m."""
+    summed = kernel.stages[x.attrs[0]].reductions[x.attrs[1]]
+    power = summed.expr
+    if summed.kind != "sum" or summed.factor is not None or power.op != "exp":
+        return None
+    distance = power.args[0]
+    if distance.op != "sub" or summed.dtype != "f32" or power.dtype != "f32":
+        return None
+    if count_uses(kernel, used, power) > 1:
+        return None
+    is_distance = greatest_beside(kernel, *distance.args) or greatest_if_finite(kernel, distance)
+    return distance.args[1] if is_distance is not None else None
 
 
-def _take_back(kernel: Kernel, x: Expr, found: list[Expr]) -> None:
-    """Makes a sum the product of what it was and a power of two."""
-    bits = literal_bits(2.0**-RAISED, x.dtype)
-    lower = append_expression(kernel, found, "const", attrs=(bits,), dtype=x.dtype)
-    plain = append_expression(kernel, found, "reduced", attrs=x.attrs, dtype=x.dtype)
+def _raise_sum(kernel: Kernel, x: Expr, least: Expr, found: list[Expr]) -> None:
+    """Makes a sum that of raised exponentials, times the power of two that takes them back; and
+    infinity if the greatest is."""
+    summed = kernel.stages[x.attrs[0]].reductions[x.attrs[1]].expr
+    make = partial(append_expression, kernel, found)
+    plain = make("reduced", attrs=x.attrs, dtype=x.dtype)
     plain.variables = x.variables
-    x.op, x.args, x.attrs = "mul", (plain, lower), ()
+    lower = make("const", attrs=(literal_bits(2.0**-RAISED, x.dtype),), dtype=x.dtype)
+    if least.op != "select":
+        summed.op = "exp_raised"
+        x.op, x.args, x.attrs = "mul", (plain, lower), ()
+        return
+    summed.op = "exp_raised_any"
+    zero, infinity = [make("const", attrs=(literal_bits(number, x.dtype),), dtype=x.dtype)
+                      for number in (0.0, math.inf)]  # fmt: skip
+    is_infinite = make("eq", least.args[1], infinity, dtype="b1")
+    lost = make("select", is_infinite, infinity, zero, dtype=x.dtype)
+    x.op, x.args, x.attrs = "add", (make("mul", plain, lower, dtype=x.dtype), lost), ()

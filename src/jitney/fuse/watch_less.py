@@ -1,13 +1,15 @@
 """Greatest numbers of rows that need not watch for NaN, since a sum shows it as well.
 
 In: a kernel and its live expressions. Out: `unwatched` is set of the maxima m of elements a where
-exp(a - m) is summed over the same row, and all that is stored is NaN if that sum is: softmax and
-its logarithm. A NaN among the a makes the sum NaN whatever m is. One comparison for two vectors
-less, and flags that are not folded.
+exp(a - m) is summed over the same row, and all that is stored is NaN if that sum is: softmax, its
+logarithm, and log-sum-exp. A NaN among the a makes the sum NaN whatever m is. One comparison for
+two vectors less, and flags that are not folded.
 """
 
 from .bound_exponentials import FORMATS, greatest_beside
 from .kernel import Expr, Kernel, Reduction
+
+EXPONENTIALS = ("exp", "exp_nonpositive", "exp_distance", "exp_raised", "exp_raised_any")
 
 CARRIES = frozenset(  # operations that are NaN if an operand is
     ("add", "sub", "mul", "div", "fma", "fms", "fnma", "neg", "abs", "sqrt", "log", "convert")
@@ -34,9 +36,11 @@ def _sums_of_distances(kernel: Kernel, s: int, number: int) -> set[tuple[int, in
 
 
 def _is_power_of_distance(kernel: Kernel, r: Reduction, s: int, number: int) -> bool:
-    if r.expr.op not in ("exp", "exp_nonpositive") or r.expr.args[0].op != "sub":
+    if r.expr.op not in EXPONENTIALS or r.expr.args[0].op != "sub":
         return False
     element, least = r.expr.args[0].args
+    if r.expr.op == "exp_raised_any":  # of the greatest or 0: it is NaN of nothing but NaN
+        least = least.args[1]
     if greatest_beside(kernel, element, least) is not kernel.stages[s]:
         return False
     return any(m.op == "reduced" and m.attrs[:2] == (s, number) for m in (least, *least.args))

@@ -160,6 +160,11 @@ def _elementary():
         "exp_sixteenth_f32", series_quotient(lambda r: (mp.expm1(r) - r) / r**2, "0.5"),
         lambda r: r**2 / mp.exp(r), -sixteenth, sixteenth, (0, 1), "float",
     )
+    half = mp.mpf(1) / 64 * mp.mpf("1.001")
+    yield Fit(
+        "exp2_32nd_f32", series_quotient(lambda r: (mp.mpf(2) ** r - 1) / r, mp.log(2)),
+        lambda r: r / mp.mpf(2) ** r, -half, half, (0, 1), "float",
+    )
     cubic_weight = lambda f: f**2 if abs(f) < TINY else f**3 / mp.log1p(f)
     yield Fit("log_f32", _log_cubic(), cubic_weight, "-0.2501", "0.5001", tuple(range(9)), "float")
     yield Fit(
@@ -347,6 +352,8 @@ TABLES = (
     Table("erf_table_f64", mp.erf, equal_intervals("0.375", 16), 13, "double"),
     Cells("exp_table_f32", [(round_to("float", mp.mpf(2) ** (mp.mpf(j) / 16)),)
                             for j in range(16)]),
+    Cells("exp2_table_f32", [(round_to("float", mp.mpf(2) ** (mp.mpf(j) / 32)),)
+                             for j in range(32)]),
     Table("tanh_table_f32", mp.tanh, graded_intervals(1, 1, 3, 4), 5, "float"),
     *(Pieces(*row) for row in (*fit_special.tables(), *fit_gamma.tables())),
     *(Cells(*row) for row in fit_inverse.cells()),

@@ -30,7 +30,9 @@ def _sqrt(e, x):
 FUNCTIONS = {
     "exp": exponential.exp,
     "exp_nonpositive": exponential.exp_nonpositive,
+    "exp_distance": exponential.exp_distance,
     "exp_raised": exponential.exp_raised,
+    "exp_raised_any": exponential.exp_raised_any,
     "exp2": exponential.exp2,
     "expm1": exponential.expm1,
     "sinh": exponential.sinh,

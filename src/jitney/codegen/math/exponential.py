@@ -4,10 +4,9 @@ In: float or double `Value`s. Out: results within 2 ulp, denormals kept, infinit
 All reduce x = n log 2 + r with |r| <= log(2)/2 and evaluate a polynomial in r.
 """
 
-import struct
-
 from ...ir.scalar_ops import RAISED
-from .coefficients import TABLES
+from ..instructions import Value
+from .coefficients import POLYNOMIALS, TABLES
 from .forms import (
     EXPONENT_BIAS,
     FAR,
@@ -15,9 +14,11 @@ from .forms import (
     LOG2_E,
     MANTISSA_BITS,
     SUFFIX,
+    bounded,
     fast_two_sum,
     graded,
     has_avx512_form,
+    horner,
     in_a_register,
     integer_like,
     polynomial,
@@ -31,8 +32,8 @@ from .forms import (
 )
 
 _EXP_RANGE = {"float": (-110.0, 100.0), "double": (-760.0, 720.0)}
-_RAISED_LEAST = -131.0  # of float32: raised, its exponential is a normal number
-_SIXTEENTHS = 4  # places of the table's index
+_RAISED_LEAST, _RAISED_MOST = -131.0, 40.0  # of float32: raised, its exponential is normal
+_SIXTEENTHS, _THIRTYSECONDS = 4, 5  # places of a table's index
 _EXPM1_RANGE = {"float": (-20.0, 89.0), "double": (-40.0, 710.0)}
 
 
@@ -50,28 +51,35 @@ def exp_fraction(e, r, name="exp"):
     return e.fma(q, e.fmul(r, r), r)
 
 
-def _exp_by_table(e, x):
-    """e^x of float32 by AVX-512: x = (n + j/16) log 2 + r, and 2^(j/16) is one of 16 in a register.
-    Seven multiplications where halves of log 2 take nine."""
-    n, bits, fraction = _in_sixteenths(e, x)
-    power = table_lookup(e, bits, x.type, TABLES["exp_table_f32"][0])
-    return scale_by_power(e, e.fma(fraction, power, power), n)  # which takes floor(n)
-
-
-def _in_sixteenths(e, x):
-    """(n, bits, e^r - 1) with x = n log 2 + r: the low places of `bits` hold 16 n."""
-    magic = e.like(x, 1.5 * 2.0 ** (MANTISSA_BITS[x.type] - _SIXTEENTHS))
+def _round_to_places(e, x, places):
+    """(n, bits): n = x log2(e), rounded to so many binary places, which are the last of `bits`."""
+    magic = e.like(x, 1.5 * 2.0 ** (MANTISSA_BITS[x.type] - places))
     shifted = e.fma(x, e.like(x, LOG2_E), magic)
-    n = e.fsub(shifted, magic)
+    return e.fsub(shifted, magic), e.bits(shifted)
+
+
+def _exp_by_table(e, x, limit=None):
+    """e^x of float32 by AVX-512: x = (n + j/16) log 2 + r, and 2^(j/16) is one of 16 in a register.
+    Seven multiplications where halves of log 2 take nine. `limit`: r is kept within, so that any x
+    will do: n, which is infinite or NaN if x is, decides."""
+    n, bits = _round_to_places(e, x, _SIXTEENTHS)
     high, low = LN2_NEAREST[x.type]
     r = e.fma(n, e.like(x, -low), e.fma(n, e.like(x, -high), x))
-    return n, e.bits(shifted), exp_fraction(e, r, "exp_sixteenth")
+    r = r if limit is None else bounded(e, r, limit)
+    power = table_lookup(e, bits, x.type, TABLES["exp_table_f32"][0])
+    fraction = exp_fraction(e, r, "exp_sixteenth")
+    return scale_by_power(e, e.fma(fraction, power, power), n)  # which takes floor(n)
 
 
 @in_a_register("float")
 def exp(e, x):
-    """e^x."""
-    return _exp_inside(e, e.clamp_fast(_EXP_RANGE[x.type][0], x, _EXP_RANGE[x.type][1]))
+    """e^x. AVX-512 keeps the remainder within bounds, not x: an instruction less."""
+    if _has_table(e, x):
+        return _exp_by_table(e, x, limit=1.0)
+    if has_avx512_form(e, x):
+        n, _, r = reduce_exponent(e, x)
+        return _scaled(e, bounded(e, r, 1.0), n)
+    return _exp_by_halves(e, e.clamp_fast(_EXP_RANGE[x.type][0], x, _EXP_RANGE[x.type][1]))
 
 
 @in_a_register("float")
@@ -82,42 +90,77 @@ def exp_nonpositive(e, x):
 
 
 @in_a_register("float")
+def exp_distance(e, x):
+    """e^x of x <= 0 or NaN, in float32 a difference that has been rounded: that has moved its
+    exponential by up to |x| 2^-24 of it. AVX-512 leaves out what float32 has not of log2(e),
+    which moves it by |x| 2^-26, for two multiplications less."""
+    if not _has_table(e, x):
+        return exp_nonpositive(e, x)
+    x = e.fast_max(e.like(x, _EXP_RANGE[x.type][0]), x)
+    n, bits = _round_to_places(e, x, _THIRTYSECONDS)
+    r = e.fma(x, e.like(x, LOG2_E), e.fneg(n))
+    power = table_lookup(e, bits, x.type, TABLES["exp2_table_f32"][0])
+    slope = polynomial(e, r, "exp2_32nd_f32")
+    return scale_by_power(e, e.fma(slope, e.fmul(r, power), power), n)
+
+
+class Factored(Value):
+    """A product that is only added, by a multiply-add: `first`, whose `names` these are, times
+    `second`."""
+
+    __slots__ = ("second",)
+
+    def __init__(self, first, second):
+        super().__init__(first.names, first.type, first.lanes)
+        self.second = second
+
+
+@in_a_register("float")
 def exp_raised(e, x):
-    """2^RAISED e^x of float32 x <= 0 or NaN (2^-125 of all below -131), for sums that take it back:
-    no result is a denormal, so that integers can put the power of two into the exponent. On Zen 4
-    that is two instructions, which more units can do than can scale; `vscalefps` takes two cycles.
-    """
-    x = e.fast_max(e.like(x, _RAISED_LEAST), x)
-    places = MANTISSA_BITS["float"]
+    """2^RAISED e^x of float32 x <= 0 or NaN, for sums that take it back: of x > -131 no result is a
+    denormal, below it is next to nothing, or 0. As `exp_distance` AVX-512 takes log2(e) for a
+    float32; without it integers put the power of two into the exponent."""
     if _has_table(e, x):
-        _, bits, fraction = _in_sixteenths(e, x)
-        moved = e.shl(bits, integer_like(e, bits, places - _SIXTEENTHS))
-        table = table_lookup(e, bits, x.type, _RAISED_TABLE)
-        power = e.bitcast(x.type, e.add(e.bits(table), moved))
-    else:
-        _, bits, r = reduce_exponent(e, x, EXPONENT_BIAS["float"] + RAISED)
-        fraction = exp_fraction(e, r)
-        power = e.bitcast(x.type, e.shl(bits, integer_like(e, bits, places)))
-    return e.muladd(fraction, power, power)
+        found = raised_factors(e, x)
+        return e.fmul(found, found.second)
+    return _raised_by_halves(e, e.fast_max(e.like(x, _RAISED_LEAST), x))
 
 
-def _without_place(j: int, power: float) -> float:
-    """2^(j/16 + RAISED) less j where `exp_raised` adds n and j to its bits."""
-    (bits,) = struct.unpack("<i", struct.pack("<f", power * 2.0**RAISED))
-    moved = j << (MANTISSA_BITS["float"] - _SIXTEENTHS)
-    return struct.unpack("<f", struct.pack("<i", bits - moved))[0]
+@in_a_register("float")
+def exp_raised_any(e, x):
+    """As `exp_raised`, of any x: some number, or infinity, where it is above 40."""
+    if _has_table(e, x):
+        return exp_raised(e, x)
+    return _raised_by_halves(e, e.clamp_fast(_RAISED_LEAST, x, _RAISED_MOST))
 
 
-_RAISED_TABLE = tuple([_without_place(*entry) for entry in enumerate(TABLES["exp_table_f32"][0])])
+def raised_factors(e, x) -> Factored | None:
+    """`exp_raised` (of any x) as a product of two, where AVX-512 has such: the sum they belong to
+    adds with the multiply-add that would have made their product."""
+    if not _has_table(e, x):
+        return None
+    n, bits = _round_to_places(e, x, _THIRTYSECONDS)
+    r = bounded(e, e.fma(x, e.like(x, LOG2_E), e.fneg(n)), 1.0)
+    power = scale_by_power(e, table_lookup(e, bits, x.type, _RAISED_TABLE), n)
+    return Factored(horner(e, r, (1.0, *POLYNOMIALS["exp2_32nd_f32"])), power)
 
 
-def _exp_inside(e, x):
-    """e^x where its reduction loses nothing."""
-    return _exp_by_table(e, x) if _has_table(e, x) else _exp_by_halves(e, x)
+def _raised_by_halves(e, x):
+    _, bits, r = reduce_exponent(e, x, EXPONENT_BIAS["float"] + RAISED)
+    power = e.bitcast(x.type, e.shl(bits, integer_like(e, bits, MANTISSA_BITS["float"])))
+    return e.muladd(exp_fraction(e, r), power, power)
+
+
+_RAISED_TABLE = tuple([power * 2.0**RAISED for power in TABLES["exp2_table_f32"][0]])
 
 
 def _has_table(e, x):
     return x.type == "float" and has_avx512_form(e, x)
+
+
+def _scaled(e, r, n):
+    """2^n e^r."""
+    return scale_by_power(e, e.fadd(exp_fraction(e, r), e.like(r, 1.0)), n)
 
 
 def _exp_by_halves(e, x, falls=False):
@@ -125,7 +168,7 @@ def _exp_by_halves(e, x, falls=False):
     it `falls`, x is known to be at most 0."""
     if has_avx512_form(e, x):
         n, _, r = reduce_exponent(e, x)
-        return scale_by_power(e, e.fadd(exp_fraction(e, r), e.like(x, 1.0)), n)
+        return _scaled(e, r, n)
     bias = EXPONENT_BIAS[x.type]
     if falls:
         _, bits, r = reduce_exponent(e, x, bias + FAR[x.type])

@@ -158,6 +158,23 @@ def extreme(e, op: str, a, b):
     return e.select(e.fcmp("uno", a, b), e.fadd(a, b), by_registers(e, one, a, b))
 
 
+def bounded(e, x, limit):
+    """AVX-512: x cut to [-limit, limit]; a NaN becomes one of these.
+
+    One instruction (Intel's manual, volume 2, VRANGEPS: 2 is the smaller magnitude, with the sign
+    of the first operand; of a number and a NaN it takes the number).
+    """
+
+    def one(v):
+        kind = _PACKED[v.type]
+        return e.intrinsic(
+            f"llvm.x86.avx512.mask.range.{kind}.512", v.type,
+            [v, e.like(v, limit), "i32 2", e.like(v, 0.0), f"{_MASK[v.type]} -1", "i32 4"],
+        )  # fmt: skip
+
+    return by_registers(e, one, x)
+
+
 def _scalef(e, a, n):
     def one(v, k):
         kind = _PACKED[v.type]
