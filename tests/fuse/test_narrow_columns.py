@@ -144,3 +144,37 @@ def test_a_broadcast_under_another_shape(operand, dims, shape, after):
         assert (operand, after) in [((3,), (6, 4)), ((2,), (6,))]
     else:
         np.testing.assert_array_equal(broadcast(x.reshape(found[0]), found[1], after), want)
+
+
+@pytest.mark.parametrize("shape", [(n, 300) for n in range(1, 10)] + [(3, 5, 70), (4, 64), (2, 63)])
+def test_short_columns_are_one_kernel(shape):
+    """A short reduction is not written out for each of the rows that read its results."""
+    x = values(shape, 3)
+    for f in (lambda np, x: normalized(np, x, (0,)), softmax, lambda np, x: x / x.max(0)):
+        fun = lambda x, f=f: f(jnp, x)
+        np.testing.assert_allclose(jax.jit(fun)(x), f(np, x.astype(float)), rtol=1e-4, atol=1e-5)
+        if 2 <= len(x) <= 8:
+            text = kernels(fun, x)
+            assert ": 1 fused steps" in text
+            assert text.count("=load ") <= 3  # each element once a stage, whatever their number
+    gradient = jax.jit(jax.grad(lambda x: (softmax(jnp, x) ** 2).sum()))(x)
+    s = softmax(np, x.astype(float))
+    np.testing.assert_allclose(gradient, 2 * s * (s - (s * s).sum(0)), rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("axis", [1, 2, (1, 2)])
+@pytest.mark.parametrize("shape", [(30, 4, 50), (20, 8, 4), (20, 3, 4), (9, 7, 8), (5, 2, 300)])
+def test_short_axes_of_batches(shape, axis):
+    x = values(shape, 4)
+    for f in (lambda np, x: normalized(np, x, axis), lambda np, x: x / x.max(axis, keepdims=True)):
+        fun = lambda x, f=f: f(jnp, x)
+        np.testing.assert_allclose(jax.jit(fun)(x), f(np, x.astype(float)), rtol=1e-4, atol=1e-4)
+    if axis == 1 and shape[2] >= 8:
+        assert kernels(fun, x).count("=load ") <= 2
+
+
+def test_where_all_of_a_short_axis_is_a_kernel_s_row_it_is_written_out():
+    """Rows of three numbers: each is read once, and all that is made of it is stored."""
+    x = values((300, 3))
+    assert "loops" not in kernels(lambda x: x / x.max(1, keepdims=True), x)
+    assert "loops" in kernels(lambda x: jax.nn.softmax(x, 1), x)  # exponentials fill vectors

@@ -1,5 +1,8 @@
 """Kernels whose stages do a row each, in one loop: one answer, whatever the rows and pieces."""
 
+import re
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -41,6 +44,7 @@ PROGRAMS = {
 ROWS = [(1, 3000), (2, 1100), (3, 1025), (33, 257), (70, 300), (130, 1030)]
 ROWS += [(3, 5, 300), (5, 700, 101)]
 COLUMNS = [(2000, 256), (300, 300), (101, 1057), (3, 256, 300), (2, 257, 290)]
+COLUMNS += [(70, 1024), (8, 2048), (9, 1024), (2, 30, 1024), (16, 1000), (7, 300)]
 
 
 def values(shape, dtype=np.float32):
@@ -152,6 +156,28 @@ def test_which_kernels_are_pipelined():
     assert not is_pipelined(jitney.nn.softmax, values((500, 50)))  # lanes are rows
     assert not is_pipelined(lambda x: x.sum(-1), values((64, 1000)))  # one stage
     assert not is_pipelined(layer_norm, values((64, 5000)))  # three rows leave the first cache
+
+
+def copies(fun, x) -> int:
+    found = re.search(r" copies (\d+)", jitney.jit(fun).lower(x).compile().as_text())
+    return int(found[1]) if found else 0
+
+
+def test_columns_whose_lines_share_sets_go_down_side_by_side():
+    """The wider a row is read, the less often its lines come back."""
+    norm, log_sum = (partial(PROGRAMS[n], axis=0) for n in ("layer norm", "log-sum-exp"))
+    softmax, many = (partial(PROGRAMS[n], axis=0) for n in ("softmax", "above the mean"))
+    for width in (1024, 3072):
+        x = values((64, width))
+        assert copies(softmax, x) == 4
+        assert (copies(norm, x), copies(log_sum, x)) == ((8, 4) if WIDE else (0, 0))
+        assert copies(many, x) == 0  # its sums need all registers
+    for width in (1000, 1040, 1536):
+        x = values((64, width))
+        assert (copies(softmax, x), copies(norm, x), copies(log_sum, x)) == (2, 0, 0)
+    with jitney.enable_x64(True):
+        assert copies(norm, values((64, 512), np.float64)) == (8 if WIDE else 0)
+    assert copies(norm, jnp.asarray(values((64, 1024))).astype("bfloat16")) == 0
 
 
 @pytest.mark.parametrize("axis", [0, 1])

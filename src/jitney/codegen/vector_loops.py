@@ -208,7 +208,8 @@ class VectorLoops:
             return 1
         if self.kernel.turned:
             return min(self.copies_for(self.used), self.kernel.copies)
-        if self.kernel.saved and self.lane == "row":
+        decided = self.kernel.saved or self.kernel.pipelined and self.kernel.copies > 1
+        if decided and self.lane == "row":
             return self.kernel.copies
         if self.kernel.tile is not None:
             return min(self.copies_for(self.used), self.kernel.tile.length // self.lanes)
