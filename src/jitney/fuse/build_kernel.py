@@ -37,9 +37,10 @@ FEW_COLUMNS, LONGEST_COLUMN, FEW_ELEMENTS = 512, 4096, 1 << 18
 # standardized .64 of the time, of 3000 x 3000 .71, of 4096 x 4096 .52; divided by their sums .61,
 # .64, .56; of 1000 x 10,000 1.14 and .98.)
 LONG_IN_LINES, LONG_IN_SETS, SET_BYTES = 1000, 128, 4096
-# Reductions of at least so few elements are not written out where rows would repeat them: down 8 of
-# 10000 (in turns, a Zen 5) layer norm 16 to 5.3 us, x / max 10 to 3.7, softmax down 2 5.7 to 2.2.
-FEW_AGAIN = 2
+# Reductions of at least so few elements are not written out where so many rows would repeat them:
+# down 8 of 10000 (in turns, a Zen 5) layer norm 16 to 5.3 us, x / max 10 to 3.7, softmax down 2 5.7
+# to 2.2; nor are those of so many elements that follow others (log-sum-exp of 10000 x 8 23 to 11).
+FEW_AGAIN, MOST_AGAIN, MANY_COSTLY = 2, 64, 6
 SLOW = 4  # from this cost on an operation's results are not made again for each row (quotients)
 MAX_REPEATED_COST = 40  # a short sum that other loops would repeat is stored if it costs more
 MAX_EXPRESSIONS = 700  # a kernel with more is cut (compile time grows with its length)
@@ -195,7 +196,7 @@ class KernelBuilder(Stages):
             return self.load(self.partition.request(node), index, mask)
         used = self.variables_of(*index)
         short = size <= UNROLL_LIMIT and node.op == "reduce" and size > 0
-        if short and not self._is_repeated(node, used, axes, extents):
+        if short and not self._is_stage(node, used, kind, axes, size):
             total = self._unrolled(source, index, kind, axes, extents)
             if total.cost <= MAX_REPEATED_COST or used == self.row_set:
                 return total
@@ -207,20 +208,33 @@ class KernelBuilder(Stages):
             return self.load(self.partition.request(node), index, mask)
         return self._staged(node, index, kind, axes, extents, used)
 
-    def _is_repeated(self, node, used, axes, extents) -> bool:
-        """Whether each row would write out all of a short reduction, which is a stage, then, as
-        longer ones are; but where the axes behind are so short that they are written out, too."""
-        if math.prod(extents) < FEW_AGAIN or axes != tuple(range(axes[0], axes[-1] + 1)):
+    def _is_stage(self, node, used, kind, axes, size: int) -> bool:
+        """Whether a short reduction is a stage, as longer ones are, rather than written out: each
+        of a few rows would write out all of it, or it would itself write out too much."""
+        if axes != tuple(range(axes[0], axes[-1] + 1)):
             return False
+        if used == self.row_set and self.column_stage is None:
+            return size >= MANY_COSTLY and self._is_costly_sum(node)
+        return size >= FEW_AGAIN and self._is_repeated(node, used, kind, axes)
+
+    def _is_repeated(self, node, used, kind, axes) -> bool:
+        """Whether a few rows would write out the same reduction each; but where the axes behind are
+        so short that they are written out, too."""
+        again = self.column_variables
         if self.column_stage is None:
+            again = self.row_set - used
             if not used < self.row_set or not self.restartable or self.stage_list:
                 return False
         elif used != self.row_set:
             return False
+        if math.prod(self.extents[v] for v in again) > MOST_AGAIN:
+            return False
         behind = node.args[0].shape[axes[0] :]
         short = max(behind) <= SHORT_AXIS and math.prod(behind) <= SHORT_STRIDE
-        short = short and behind[-1] < SHORT_AXIS  # such rows are vectors
-        return not short or len(behind) == len(axes) and self._is_costly()
+        if len(behind) > len(axes) or not short:
+            return not short
+        masked = kind in ("max", "min") and behind[-1] == SHORT_AXIS  # vectors of such short rows
+        return masked or self._is_costly()
 
     def _may_stage(self, node, used, size) -> bool:
         rows = self.row_set
@@ -249,16 +263,26 @@ class KernelBuilder(Stages):
 
     def _is_costly(self) -> bool:
         """Whether an operation on all elements near above the root costs more than to read them."""
-        root, stored = self.root, self.partition.has_buffer
-        seen, waiting = {root.id}, [root]
-        for x in waiting:  # grows meanwhile
-            if x.size >= root.size and COST.get(x.op, 1) > HEAVY:
-                return True
+        size = self.root.size
+        return any(x.size >= size and COST.get(x.op, 1) > HEAVY for x in self._near(self.root))
+
+    def _is_costly_sum(self, node) -> bool:
+        """Whether a reduction is of what follows a costly operation on another one, as that of
+        log-sum-exp is: written out it would have all of them several times."""
+        near = self._near(node.args[0])
+        is_costly = any(COST.get(x.op, 1) > HEAVY for x in near)
+        return is_costly and any(x.op == "reduce" for x in near)
+
+    def _near(self, root) -> list:
+        """The first nodes above one that this kernel would compute."""
+        stored = self.partition.has_buffer
+        seen, found = {root.id}, [root]
+        for x in found:  # grows meanwhile
             new = [a for a in x.args if a.id not in seen and not stored(a)]
             if is_elementwise(x) or x.op in ("reduce", "broadcast", "reshape"):
-                waiting += new[: max(0, NEAR_NODES - len(waiting))]
+                found += new[: max(0, NEAR_NODES - len(found))]
                 seen.update(a.id for a in new)
-        return False
+        return found
 
     def _unrolled(self, source, index, kind, axes, extents):
         combine = {"sum": "add", "prod": "mul", "any": "or", "all": "and"}.get(kind, kind)
