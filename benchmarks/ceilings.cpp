@@ -1,12 +1,13 @@
 // What the machine can do: copies of memory, and arithmetic in registers, by several threads.
 //
 // `copy_speed(bytes, threads, repetitions, stream)`, `flops(threads, repetitions)`,
-// `slots(threads, repetitions)`, `divisions(threads, repetitions)`, `look_ups(threads, repetitions)`
-// and `comparisons(threads, repetitions)` answer bytes, operations of multiply-adds, 32-bit lanes of
-// vector instructions, and quotients a second. Slots are multiply-adds and additions by turns: some
+// `slots(threads, repetitions)`, `divisions(threads, repetitions)`, `look_ups(threads, repetitions)`,
+// `comparisons(threads, repetitions)`, `additions(threads, repetitions)` and
+// `scalings(threads, repetitions)` answer bytes, operations of multiply-adds, 32-bit lanes of vector
+// instructions, and quotients a second. Slots are multiply-adds and additions by turns: some
 // processors add beside. Look-ups and comparisons are counted together with as many multiply-adds,
-// which some processors do in the same units. Each thread repeats its share without waiting for the
-// others.
+// which some processors do in the same units. Additions and scalings, which take the place of
+// several, are measured alone. Each thread repeats its share without waiting for the others.
 #include <immintrin.h>
 
 #include <atomic>
@@ -144,6 +145,40 @@ extern "C" double divisions(int threads, int64_t repetitions) {
     asm volatile("" : "+m"(quotients));
   });
   return 1.0 * kLanes * 12 * repetitions * threads / seconds;
+}
+
+// Additions alone.
+extern "C" double additions(int threads, int64_t repetitions) {
+  double seconds = timed(threads, [&](int) {
+    Vector sums[12] = {}, y = {};
+    for (int k = 0; k < kLanes; ++k) y[k] = 1.0f;
+    asm volatile("" : "+m"(y), "+m"(sums));
+    const Vector b = y;
+    for (int64_t r = 0; r < repetitions; ++r) {
+      for (int k = 0; k < 12; ++k) sums[k] = sums[k] + b;
+    }
+    asm volatile("" : "+m"(sums));
+  });
+  return 1.0 * kLanes * 12 * repetitions * threads / seconds;
+}
+
+// Powers of two put into exponents, alone (0 where there is no instruction for it).
+extern "C" double scalings(int threads, int64_t repetitions) {
+#ifdef __AVX512F__
+  double seconds = timed(threads, [&](int) {
+    Vector numbers[12] = {}, y = {};
+    for (int k = 0; k < kLanes; ++k) y[k] = 1.0f;
+    asm volatile("" : "+m"(y), "+m"(numbers));
+    const Vector b = y;
+    for (int64_t r = 0; r < repetitions; ++r) {
+      for (int k = 0; k < 12; ++k) numbers[k] = _mm512_scalef_ps(numbers[k], b);
+    }
+    asm volatile("" : "+m"(numbers));
+  });
+  return 1.0 * kLanes * 12 * repetitions * threads / seconds;
+#else
+  return 0;
+#endif
 }
 
 // Multiply-adds, and as many look-ups in a table of 32 numbers (0 where there is no such thing).

@@ -42,7 +42,8 @@ def library() -> ctypes.CDLL:
         flags = ["-O3", "-march=native", "-ffp-contract=fast", "-shared", "-fPIC", "-pthread"]
         subprocess.run([compiler, *flags, SOURCE, "-o", path], check=True)
         found = ctypes.CDLL(str(path))
-    for name in ("copy_speed", "flops", "slots", "divisions", "look_ups", "comparisons"):
+    for name in ("copy_speed", "flops", "slots", "divisions", "look_ups", "comparisons",
+                 "additions", "scalings"):  # fmt: skip
         getattr(found, name).restype = ctypes.c_double
     return found
 
@@ -57,12 +58,14 @@ class Ceilings:
     slots: float  # 32-bit lanes of vector arithmetic, of the fastest mixture of instructions
     multipliers: float  # lanes of products, look-ups and comparisons, of the fastest mixture
     divisions: float  # quotients in float32
+    places: float = 1  # additions that would begin in the time of a scaling, at least one
 
     def arithmetic(self, work: Work) -> float:
         """Seconds that the arithmetic of a loop takes at least: its busiest units decide."""
         beside = (work.multiplied + work.looked_up) / self.multipliers
         multiplied, divided = work.multiplied / (self.flops / 2), work.divided / self.divisions
-        return max(work.slots / self.slots, multiplied, beside, divided)
+        slots = work.slots + (self.places - 1) * work.scaled
+        return max(slots / self.slots, multiplied, beside, divided)
 
     def bandwidth(self, nbytes: int) -> float:
         """The speed of a copy of this size, between the measured ones by logarithms."""
@@ -82,6 +85,7 @@ class Ceilings:
             f"{self.slots / 1e9:.0f} billion lanes of vector arithmetic, "
             f"{self.multipliers / 1e9:.0f} of products, look-ups and comparisons, and "
             f"{self.divisions / 1e9:.0f} billion quotients a second; "
+            f"a scaling takes the place of {self.places:.1f}; "
             f"copies, in GB/s read and written: {copies}."
         )
 
@@ -95,6 +99,8 @@ def measure() -> Ceilings:
     flops = _best(lambda threads: speeds.flops(threads, MANY))
     mixtures = [_best(lambda threads, of=mixture: of(threads, MANY))
                 for mixture in (speeds.slots, speeds.look_ups, speeds.comparisons)]  # fmt: skip
+    added = _best(lambda threads: speeds.additions(threads, MANY))
+    scaled = _best(lambda threads: speeds.scalings(threads, MANY))
     return Ceilings(
         threads=_native.num_threads(),
         copies={name: _copies(nbytes) for name, nbytes in SIZES.items()},
@@ -102,6 +108,7 @@ def measure() -> Ceilings:
         slots=max(*mixtures, flops / 2),
         multipliers=max(*mixtures[1:], flops / 2),
         divisions=_best(lambda threads: speeds.divisions(threads, DIVISIONS)),
+        places=max(1.0, added / scaled) if scaled else 1.0,
     )
 
 

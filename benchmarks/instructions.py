@@ -3,8 +3,8 @@
 In: the assembly of a program of one kernel (`jitney.explain(f, …).as_text("asm")`). Out:
 `work(assembly)`: for each of its loops, how many 32-bit lanes of vector arithmetic it spends on an
 element, and how many of them are multiplications, look-ups in tables of two registers and
-comparisons, and divisions, which fewer units can do. Every vector instruction counts as one:
-additions and look-ups in one register as well. Loads, stores and moves
+comparisons, and divisions, which fewer units can do, and scalings, which take the place of several.
+Every vector instruction counts as one: additions and look-ups in one register as well. Loads, stores and moves
 of registers do not count, nor does the loop of what is left over, nor the way for rare arguments,
 which lies behind the loop. Loops run one after another, so their times add up.
 """
@@ -23,6 +23,7 @@ MOVES = ("mov", "broadcast", "pbroadcast", "insert", "extract")
 MULTIPLY = re.compile(r"fn?m|mul[ps][sdh]")  # of floats; those of integers begin with pmul
 LOOK_UP = re.compile(r"perm[it]2|cmp\w*p[sd]")  # in two registers; comparisons of floats
 DIVIDE = re.compile(r"div|sqrt")
+SCALE = re.compile(r"scalef")
 
 
 class Work(NamedTuple):
@@ -32,6 +33,7 @@ class Work(NamedTuple):
     multiplied: float  # products, those of multiply-adds too
     divided: float  # quotients and roots
     looked_up: float  # in tables, and compared
+    scaled: float = 0  # by powers of two
 
 
 def work(assembly: str, rows: int = 1) -> list[Work]:
@@ -66,7 +68,8 @@ def of_loop(body: list[str]) -> Work | None:
     multiplied = sum(number for name, number in every if MULTIPLY.match(name))
     divided = sum(number for name, number in every if DIVIDE.match(name))
     looked_up = sum(number for name, number in every if LOOK_UP.match(name))
-    return Work(total / count, multiplied / count, divided / count, looked_up / count)
+    scaled = sum(number for name, number in every if SCALE.match(name))
+    return Work(*[number / count for number in (total, multiplied, divided, looked_up, scaled)])
 
 
 def elements(body: list[str]) -> int:

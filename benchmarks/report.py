@@ -141,6 +141,7 @@ def ceilings(found: dict) -> str:
         f"multiply-adds in float32, {limits['slots'] / 1e9:.0f} billion 32-bit lanes of vector "
         f"instructions, {limits['multipliers'] / 1e9:.0f} billion of products, look-ups and "
         f"comparisons, and {limits['divisions'] / 1e9:.0f} billion quotients in float32 a second; "
+        f"a scaling by a power of two takes the place of {limits['places']:.1f} instructions; "
         f"copies, in GB/s read and written: {copies}."
     )
 

@@ -124,6 +124,15 @@ def test_look_ups_and_comparisons_of_floats_are_counted_apart():
     assert instructions.work("# kernel\n.LBB0_1:\n" + body) == [instructions.Work(5, 0, 0, 3)]
 
 
+def test_scalings_take_the_place_of_several():
+    body = "\tvscalefps\t%zmm1, %zmm2, %zmm3\n\tvaddps\t%zmm1, %zmm2, %zmm3\n"
+    loop = f"# kernel\n.LBB0_1:\n{body}\taddq\t$16, %rax\n\tcmpq\t%rsi, %rax\n\tjl\t.LBB0_1\n"
+    (work,) = instructions.work(loop)
+    assert work == instructions.Work(2, 0, 0, 0, 1)
+    found = roofline.ceilings.Ceilings(1, {"1 MiB": 1e9}, 8e9, 4e9, 4e9, 1e9, 2.0)
+    assert found.arithmetic(work) == pytest.approx(3 / 4e9)
+
+
 def test_products_are_told_from_sums():
     products = "fmadd213ps fnmsub231pd fmaddsub132ps mulps mulss mulpd mulsd mulph".split()
     others = "addps subpd maxps pmulld pmuludq divps".split()
@@ -162,7 +171,7 @@ def measurements():
     task = {"name": "t", "family": "f", "seconds": 1e-3, "bytes": 10**6, "operations": 10**6,
             "share": 0.75, "limit": "memory"}  # fmt: skip
     limits = {"threads": 2, "flops": 2e11, "slots": 1e11, "divisions": 1e10,
-              "multipliers": 1e11, "copies": {"1 MiB": 1e10}}  # fmt: skip
+              "multipliers": 1e11, "places": 2.0, "copies": {"1 MiB": 1e10}}  # fmt: skip
     return ({**about, "libraries": libraries, "programs": rows},
             {**about, "libraries": libraries, "ceilings": limits, "tasks": [task]})  # fmt: skip
 

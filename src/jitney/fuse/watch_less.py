@@ -39,8 +39,8 @@ def _is_power_of_distance(kernel: Kernel, r: Reduction, s: int, number: int) -> 
     if r.expr.op not in EXPONENTIALS or r.expr.args[0].op != "sub":
         return False
     element, least = r.expr.args[0].args
-    if r.expr.op == "exp_raised_any":  # of the greatest or 0: it is NaN of nothing but NaN
-        least = least.args[1]
+    if r.expr.op == "exp_raised_any":  # of the greatest, were it a number: NaN of nothing but NaN
+        least = least.args[1] if least.op == "select" else least.args[0].args[0]
     if greatest_beside(kernel, element, least) is not kernel.stages[s]:
         return False
     return any(m.op == "reduced" and m.attrs[:2] == (s, number) for m in (least, *least.args))

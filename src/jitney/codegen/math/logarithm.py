@@ -15,6 +15,7 @@ from .forms import (
     NAN,
     exponent,
     has_avx512_form,
+    in_a_register,
     integer_like,
     mantissa,
     polynomial,
@@ -119,6 +120,7 @@ def _split_scaled(e, v, more):
     return f, (e.fadd(k, e.like(k, more)) if more else k)
 
 
+@in_a_register("float")
 def log(e, x):
     """Natural logarithm."""
     return _with_specials(e, x, lambda v, more: log_of_parts(e, *_split_scaled(e, v, more)))
