@@ -2,6 +2,7 @@
 // past them.
 #include "copy.h"
 
+#include <atomic>
 #include <cstring>
 
 #if defined(__x86_64__)
@@ -15,8 +16,8 @@ namespace jitney {
 namespace {
 
 constexpr int64_t kPiece = int64_t{1} << 18;
-constexpr int64_t kShared = int64_t{1} << 21;    // less is copied before another thread has woken
-constexpr int64_t kStreamed = int64_t{11} << 20;  // as much is read: far_bytes of most targets (ir/target.py)
+constexpr int64_t kShared = int64_t{1} << 19, kWaking = int64_t{1} << 21;  // less is copied before a thread has woken
+std::atomic<int64_t> streamed{int64_t{11} << 20};  // from here on past the caches; as much is read
 constexpr int64_t kLine = 64;
 
 struct Copy {
@@ -47,7 +48,7 @@ void copy_past_caches(char* to, const char* from, int64_t bytes) { std::memcpy(t
 void copy_pieces(void* context, int64_t lo, int64_t hi) {
   const Copy& copy = *static_cast<const Copy*>(context);
   int64_t first = lo * kPiece, end = hi * kPiece < copy.bytes ? hi * kPiece : copy.bytes;
-  if (copy.bytes >= kStreamed) copy_past_caches(copy.to + first, copy.from + first, end - first);
+  if (copy.bytes >= streamed.load(std::memory_order_relaxed)) copy_past_caches(copy.to + first, copy.from + first, end - first);
   else std::memcpy(copy.to + first, copy.from + first, static_cast<size_t>(end - first));
 }
 
@@ -61,11 +62,30 @@ bool overlap(const Copy& copy) {
 void copy_bytes(void* to, const void* from, int64_t bytes) {
   if (bytes <= 0) return;  // the places of nothing may be null
   Copy copy{static_cast<char*>(to), static_cast<const char*>(from), bytes};
-  if (bytes < kShared || overlap(copy)) {
+  if (bytes < kShared || overlap(copy) || (bytes < kWaking && !pool_is_awake())) {
     std::memmove(to, from, static_cast<size_t>(bytes));
     return;
   }
   pool_parallel_for((bytes + kPiece - 1) / kPiece, 1, copy_pieces, &copy);
 }
+
+namespace {
+
+// For one argument: bytes read and written from which on copies go past the caches.
+PyObject* set_far_bytes(PyObject*, PyObject* arg) {
+  const long long bytes = PyLong_AsLongLong(arg);
+  if (bytes == -1 && PyErr_Occurred()) return nullptr;
+  if (bytes < 0) return PyErr_Format(PyExc_ValueError, "set_far_bytes: %lld is negative", bytes);
+  streamed.store(bytes / 2, std::memory_order_relaxed);
+  Py_RETURN_NONE;
+}
+
+PyMethodDef kMethods[] = {
+    {"set_far_bytes", set_far_bytes, METH_O, "From so many bytes, read and written, copies go past the caches."},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+int register_copy(PyObject* module) { return PyModule_AddFunctions(module, kMethods); }
 
 }  // namespace jitney

@@ -6,6 +6,7 @@
 #include "array.h"
 #include "aval.h"
 #include "context.h"
+#include "copy.h"
 #include "counters.h"
 #include "dispatch.h"
 #include "folder_state.h"
@@ -25,8 +26,8 @@ const RegisterFn kComponents[] = {
     jitney::register_counters, jitney::register_folder_state,
     jitney::register_allocator, jitney::register_aval,
     jitney::register_array,    jitney::register_context,   jitney::register_pytree,
-    jitney::register_pool,     jitney::register_loader,    jitney::register_routines,
-    jitney::register_run_routine,
+    jitney::register_pool,     jitney::register_copy,      jitney::register_loader,
+    jitney::register_routines, jitney::register_run_routine,
     jitney::register_program,  jitney::register_dispatch,  jitney::register_test_kernels,
 };
 

@@ -51,6 +51,8 @@ constexpr int64_t kCloseSpinNs = 20000;
 constexpr size_t kHelperStack = 8 << 20;  // kernels keep some MiB there; some systems give threads less
 
 thread_local bool inside_region = false;
+std::atomic<int> awake{0};        // helpers that do not sleep
+std::atomic<int64_t> asked{0};    // when somebody last asked for one in vain
 std::atomic<uint64_t> regions{0};
 
 inline void cpu_relax() {
@@ -181,6 +183,70 @@ int default_threads() {
   return cpus;
 }
 
+// Keeps helpers off the CPU of the thread that calls them. Some systems wake a thread on the CPU of the one that wakes
+// it, and leave both there for milliseconds though another CPU is idle: they do a region's pieces by turns (a Zen 5, two
+// CPUs: regions of 24 us by one thread, which two do in 11, took 24 for 15 ms after each pause).
+class Places {
+ public:
+#if defined(__linux__)
+  void begin(int helpers) {
+    ids_.reset(new std::atomic<pid_t>[helpers]());
+    const bool known = helpers <= kMostHelpers && sched_getaffinity(0, sizeof allowed_, &allowed_) == 0;
+    count_ = known ? helpers : 0;
+    given_ = allowed_;
+  }
+  void arrive(int helper) { ids_[helper].store(static_cast<pid_t>(syscall(SYS_gettid)), std::memory_order_relaxed); }
+
+  // At the beginning of a region: a comparison where the caller has not moved.
+  void keep_off_caller() {
+    const int cpu = sched_getcpu();
+    if (cpu == kept_off_ || cpu < 0 || cpu >= CPU_SETSIZE || count_ == 0) return;
+    if (patience_ > 0) return void(--patience_);
+    kept_off_ = cpu;
+    patience_ = kPatience;
+    cpu_set_t others = allowed_;
+    CPU_CLR(cpu, &others);
+    if (CPU_COUNT(&others) > 0) give(others);
+  }
+
+  // A helper is late: others use its CPU, and it may go to the caller's, which waits.
+  void anywhere() {
+    if (kept_off_ < 0) return;
+    give(allowed_);
+    kept_off_ = -1;
+    patience_ = kPatience;
+  }
+
+ private:
+  static constexpr int kPatience = 4;     // regions from one change to the next: each takes some microseconds
+  static constexpr int kMostHelpers = 7;  // of more one matters little
+
+  void give(const cpu_set_t& places) {
+    for (int i = 0; i < count_; ++i) {
+      const pid_t id = ids_[i].load(std::memory_order_relaxed);
+      cpu_set_t present;
+      if (id == 0 || sched_getaffinity(id, sizeof present, &present) != 0) {
+        kept_off_ = -1;  // not there yet: the next time
+      } else if (CPU_EQUAL(&present, &given_) || CPU_EQUAL(&present, &allowed_)) {
+        sched_setaffinity(id, sizeof places, &places);
+      } else {  // somebody has said where it may run
+        count_ = 0;
+      }
+    }
+    given_ = places;
+  }
+
+  std::unique_ptr<std::atomic<pid_t>[]> ids_;
+  cpu_set_t allowed_, given_;  // to helpers: at first, and now
+  int count_ = 0, kept_off_ = -1, patience_ = 0;
+#else
+  void begin(int) {}
+  void arrive(int) {}
+  void keep_off_caller() {}
+  void anywhere() {}
+#endif
+};
+
 // ---- the pool
 
 // The pieces [first, last) that are left of one thread's share.
@@ -208,6 +274,7 @@ constexpr int64_t kMostPieces = 1LL << 31;  // of a region: those of more are se
 class Pool {
  public:
   explicit Pool(int helpers) : shares_(new Share[helpers + 1]) {
+    places_.begin(helpers);
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);  // signals stay with the threads of the program
@@ -244,6 +311,7 @@ class Pool {
     for (int64_t t = 0; t < shares_in_use_; ++t)
       shares_[t].set(static_cast<uint32_t>(pieces * t / shares_in_use_),
                      static_cast<uint32_t>(pieces * (t + 1) / shares_in_use_));
+    places_.keep_off_caller();
     active_.store(1, std::memory_order_release);
     epoch_.fetch_add(1, std::memory_order_seq_cst);
     if (parked_.load(std::memory_order_seq_cst) > 0)
@@ -258,7 +326,11 @@ class Pool {
 #endif
     inside_region = true;  // whatever a helper runs is nested
     Pool* pool = static_cast<Pool*>(self);
-    pool->help(1 + pool->arrived_.fetch_add(1));
+    const int number = pool->arrived_.fetch_add(1);
+    pool->places_.arrive(number);
+    awake.fetch_add(1, std::memory_order_relaxed);
+    pool->help(1 + number);
+    awake.fetch_sub(1, std::memory_order_relaxed);
     return nullptr;
   }
 
@@ -294,6 +366,7 @@ class Pool {
       if (k % 32 != 31) continue;
       if (start == 0) start = now_ns();
       if (now_ns() - start < kCloseSpinNs) continue;
+      places_.anywhere();
       closing_.store(true, std::memory_order_seq_cst);
       uint32_t a = active_.load(std::memory_order_seq_cst);
       if (a > 1) wait_while_equal(&active_, a);
@@ -326,9 +399,11 @@ class Pool {
         sched_yield();
         continue;
       }
+      awake.fetch_sub(1, std::memory_order_relaxed);
       parked_.fetch_add(1, std::memory_order_seq_cst);
       if (epoch_.load(std::memory_order_seq_cst) == seen) wait_while_equal(&epoch_, seen);
       parked_.fetch_sub(1, std::memory_order_seq_cst);
+      awake.fetch_add(1, std::memory_order_relaxed);
     }
   }
 
@@ -340,6 +415,7 @@ class Pool {
   void* ctx_ = nullptr;
   int64_t extent_ = 0, grain_ = 0, first_ = 0;
   int shares_in_use_ = 1;
+  Places places_;
   std::unique_ptr<Share[]> shares_;
   std::atomic<int> arrived_{0};  // helpers that have a number
   std::atomic<bool> stop_{false};
@@ -362,6 +438,7 @@ void unlock() { busy.store(false, std::memory_order_release); }
 void after_fork_in_child() {
   pool = nullptr;
   inside_region = false;
+  awake.store(0);
   busy.store(false);
 }
 
@@ -395,6 +472,7 @@ void pool_parallel_for(int64_t extent, int64_t grain, PoolFn fn, void* ctx) {
 int pool_num_threads() { return 1; }
 void pool_set_num_threads(int) {}
 bool pool_is_free() { return false; }
+bool pool_is_awake() { return false; }
 
 #else
 
@@ -412,6 +490,13 @@ void pool_parallel_for(int64_t extent, int64_t grain, PoolFn fn, void* ctx) {
 
 bool pool_is_free() {
   return !inside_region && !busy.load(std::memory_order_relaxed) && pool_num_threads() > 1;
+}
+
+bool pool_is_awake() {
+  if (inside_region || pool_num_threads() == 1) return false;
+  if (awake.load(std::memory_order_relaxed) > 0) return true;
+  const int64_t now = now_ns();
+  return now - asked.exchange(now, std::memory_order_relaxed) < kHelperYieldNs;
 }
 
 int pool_num_threads() {

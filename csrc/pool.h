@@ -29,6 +29,10 @@ void pool_set_num_threads(int threads);
 // Whether a region started now by this thread would be offered to helpers: not nested, nobody else inside.
 bool pool_is_free();
 
+// Whether a short region finds a helper that does not sleep, or follows so soon on another question that one should be
+// woken: that takes longer than a short region.
+bool pool_is_awake();
+
 // Number of regions that were offered to helpers since the start (for the counters in tests).
 uint64_t pool_regions();
 

@@ -123,3 +123,84 @@ def test_affinity_bounds_the_pool():
         "from jitney import _native as n; assert n.num_threads() == 1"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+PLACES = """
+import os, sys, time
+from jitney import _native as native
+
+def helpers():
+    names = {int(t): open(f"/proc/self/task/{t}/comm").read().strip()
+             for t in os.listdir("/proc/self/task")}
+    return {t: os.sched_getaffinity(t) for t, name in names.items() if name == "jitney"}
+
+def places_after_regions(good):
+    for _ in range(200):  # a helper that is late, because others use its CPU, may go anywhere
+        for _ in range(50):
+            native._pool_test(64, 1, 500, False)
+        if good(helpers()):
+            break
+    return helpers()
+
+native.set_num_threads(2)
+native._pool_test(64, 1, 500, False)  # helpers may run where this thread may now
+everywhere = os.sched_getaffinity(0)
+for cpu in list(everywhere)[:2]:
+    os.sched_setaffinity(0, {cpu})
+    kept_off = lambda found: found and all(cpu not in mask for mask in found.values())
+    assert kept_off(places_after_regions(kept_off)), (cpu, helpers())
+    assert set().union(*helpers().values()) == everywhere - {cpu}
+for task in helpers():
+    os.sched_setaffinity(task, {cpu})  # somebody else's wish is left alone
+other = (everywhere - {cpu}).pop()
+os.sched_setaffinity(0, {other})
+assert set(map(frozenset, places_after_regions(lambda found: False).values())) == {frozenset({cpu})}
+os.sched_setaffinity(0, {cpu})
+assert set(map(frozenset, places_after_regions(lambda found: False).values())) == {frozenset({cpu})}
+"""
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "sched_getaffinity") or len(os.sched_getaffinity(0)) < 2, reason="one CPU"
+)
+def test_helpers_are_kept_off_the_cpu_of_their_caller():
+    environment = {k: v for k, v in os.environ.items() if k != "JITNEY_NUM_THREADS"}
+    done = subprocess.run([sys.executable, "-c", PLACES], env=environment,
+                          capture_output=True, text=True, timeout=100)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+def test_copies_are_shared_where_helpers_are_awake():
+    """Of a size that one thread copies before another has woken: the first alone, then by all."""
+    import numpy as np
+
+    import jitney as jax
+
+    native.set_num_threads(2)
+    try:
+        x = jax.numpy.asarray(np.arange(300_000, dtype=np.float32))
+        put = jax.jit(lambda x: x.at[7].set(-1))
+        put(x)
+        for _ in range(100):
+            before = native.pool_stats()["regions"]
+            for _ in range(10):
+                got = put(x)
+            if native.pool_stats()["regions"] > before + 5:
+                break
+        assert native.pool_stats()["regions"] > before + 5
+        threading.Event().wait(0.01)  # asleep
+        before = native.pool_stats()["regions"]
+        got = put(x)
+        assert native.pool_stats()["regions"] == before
+        expected = np.arange(300_000, dtype=np.float32)
+        expected[7] = -1
+        np.testing.assert_array_equal(got, expected)
+    finally:
+        native.set_num_threads(0)
+
+
+def test_where_copies_leave_the_caches_is_a_number_of_bytes():
+    with pytest.raises(ValueError, match="negative"):
+        native.set_far_bytes(-1)
+    with pytest.raises(TypeError):
+        native.set_far_bytes("much")

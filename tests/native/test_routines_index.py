@@ -321,3 +321,21 @@ def test_bincount_weights(name, index):
     call(f"bincount_weights_{name}", [x, weights, out], [1000, 10, x.itemsize], 1)
     inside = x < 10
     assert np.array_equal(out, np.bincount(np.maximum(x[inside], 0), weights[inside], 10))
+
+
+@pytest.mark.parametrize("op", ["add", "mul"])
+@pytest.mark.parametrize("window", [1, 4, 7, 8, 9, 17, 40])
+def test_halves_are_combined_as_floats_are_rounded(op, window):
+    """Eights of them by the instructions that convert halves, the others one by one."""
+    rng = np.random.default_rng(window)
+    out = rng.normal(size=(6, window)).astype(np.float16)
+    update = (rng.normal(size=(30, window)) * 10).astype(np.float16)
+    update[3], update[5], update[7], update[8] = np.inf, 6e4, 6e-8, -0.0
+    update[11, 0] = np.nan
+    index = rng.integers(0, 6, 30).astype(np.int32)
+    want = out.copy()
+    with np.errstate(all="ignore"):
+        for row, values in zip(index, update, strict=True):
+            want[row] = want[row] + values if op == "add" else want[row] * values
+    call(f"scatter_{op}_f16", [out, index, update], [30, window, 6, 1], window)
+    np.testing.assert_array_equal(out, want)

@@ -9,6 +9,7 @@ import functools
 import os
 import platform
 
+from .. import _native
 from ..ir.target import CpuTarget
 
 _LEVELS = {
@@ -30,7 +31,13 @@ _NEEDED = {"x86-64": frozenset(), "x86-64-v3": _V3, "x86-64-v4": _V3 | _V4}
 
 @functools.cache
 def host_target() -> CpuTarget:
-    """The target kernels are compiled for."""
+    """The target kernels are compiled for; the runtime learns where its caches end."""
+    target = _target_of_host()
+    _native.set_far_bytes(target.far_bytes)
+    return target
+
+
+def _target_of_host() -> CpuTarget:
     asked = os.environ.get("JITNEY_TARGET")
     if platform.machine() not in ("x86_64", "AMD64"):
         return _target_from_llvm()
