@@ -211,7 +211,7 @@ class KernelBuilder(Stages):
     def _is_stage(self, node, used, kind, axes, size: int) -> bool:
         """Whether a short reduction is a stage, as longer ones are, rather than written out: each
         of a few rows would write out all of it, or it would itself write out too much."""
-        if axes != tuple(range(axes[0], axes[-1] + 1)):
+        if not axes or axes != tuple(range(axes[0], axes[-1] + 1)):
             return False
         if used == self.row_set and self.column_stage is None:
             return size >= MANY_COSTLY and self._is_costly_sum(node)

@@ -312,6 +312,27 @@ def _logical_reducer(function: Callable) -> Callable:
     return apply
 
 
+def _bits_reducer(name: str, reduce: Callable, combine: Callable, identity: int) -> Callable:
+    """A reduction of integers and booleans that the compiler has, in the order of memory."""
+
+    def apply(a, axis=0, dtype=None, keepdims=False, initial=None, where=None):
+        a = array_arguments(f"{name}.reduce", a)
+        axes = canonical_axes(axis, len(shape_of(a)))
+        wanted = dtype_of(a) if dtype is None else requested_dtype(dtype, "reduce")
+        if dtypes.is_inexact(wanted):
+            raise TypeError(f"{name}.reduce takes integers or booleans, not {wanted}.")
+        a = lax.convert_element_type(a, wanted)
+        if where is not None:
+            neutral = lax.full_like(a, np.asarray(identity).astype(wanted)[()])
+            a = where_value(truth(array_arguments("reduce", where)), a, neutral)
+        result = reduce(a, axes)
+        if initial is not None:
+            result = combine(result, lax.full_like(result, initial))
+        return reductions.with_axes(result, axes, keepdims)
+
+    return apply
+
+
 def _scanner(scan: Callable) -> Callable:
     def apply(a, axis=0, dtype=None):
         return scan(a, axis=axis, dtype=dtype)
@@ -338,11 +359,17 @@ maximum = _binary_ufunc("maximum", _promoting("maximum", lax.max), "The larger o
 minimum = _binary_ufunc("minimum", _promoting("minimum", lax.min), "The smaller of x and y.",
                         reduce=_reducer(reductions.min, False))
 bitwise_and = _binary_ufunc("bitwise_and", _promoting("bitwise_and", lax.bitwise_and),
-                            "x & y, elementwise.", -1)
+                            "x & y, elementwise.", -1,
+                            reduce=_bits_reducer("bitwise_and", lax.reduce_and,
+                                                 lax.bitwise_and, -1))
 bitwise_or = _binary_ufunc("bitwise_or", _promoting("bitwise_or", lax.bitwise_or),
-                           "x | y, elementwise.", 0)
+                           "x | y, elementwise.", 0,
+                            reduce=_bits_reducer("bitwise_or", lax.reduce_or,
+                                                 lax.bitwise_or, 0))
 bitwise_xor = _binary_ufunc("bitwise_xor", _promoting("bitwise_xor", lax.bitwise_xor),
-                            "x ^ y, elementwise.", 0)
+                            "x ^ y, elementwise.", 0,
+                            reduce=_bits_reducer("bitwise_xor", lax.reduce_xor,
+                                                 lax.bitwise_xor, 0))
 logical_and = _binary_ufunc("logical_and", _logical("logical_and", lax.bitwise_and),
                             "Truth of x and y.", True, reduce=_logical_reducer(reductions.all))
 logical_or = _binary_ufunc("logical_or", _logical("logical_or", lax.bitwise_or),
