@@ -11,6 +11,7 @@ from ..ir.target import CpuTarget
 from ..ir.types import nbytes_of
 from . import affine as af
 from .kernel import SHORT_AXIS, SHORT_STRIDE, Expr, Kernel, Loop
+from .reverse_rows import reverse_rows
 from .tiles import LINE_BYTES, choose_tile
 from .turn_rows import bytes_turned, turned_rows
 from .widen_conditions import conditions_between, widen_conditions
@@ -61,6 +62,7 @@ def schedule_kernel(
     if kernel.small == 2 and target.has_dear_masks and _is_alone(kernel, used, elements, target):
         kernel.lane = "none"
     kernel.copies = _vectors_beside(kernel, used, target)
+    reverse_rows(kernel, used)
     kernel.tile = choose_tile(kernel, used, target)
     return _cost(kernel, used, rows, inner)
 
