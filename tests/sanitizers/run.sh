@@ -62,6 +62,12 @@ else
     --deselect tests/native/test_program.py::test_fork)
 fi
 cd "$root"
+loaded=$(LD_PRELOAD=$preload "$python" -c 'from jitney import _native; print(_native.__file__)')
+case $loaded in
+  "$package"/*) ;;
+  *) echo "$0: $python loads $loaded, which is not instrumented: jitney is installed there to be edited in place" >&2
+     exit 2 ;;
+esac
 status=0
 LD_PRELOAD=$preload "$python" -m pytest -q -p no:cacheprovider "${tests[@]}" "$@" || status=$?
 if compgen -G "$build/report*" >/dev/null; then
