@@ -48,7 +48,8 @@ void copy_past_caches(char* to, const char* from, int64_t bytes) { std::memcpy(t
 void copy_pieces(void* context, int64_t lo, int64_t hi) {
   const Copy& copy = *static_cast<const Copy*>(context);
   int64_t first = lo * kPiece, end = hi * kPiece < copy.bytes ? hi * kPiece : copy.bytes;
-  if (copy.bytes >= streamed.load(std::memory_order_relaxed)) copy_past_caches(copy.to + first, copy.from + first, end - first);
+  const bool far = copy.bytes >= streamed.load(std::memory_order_relaxed);
+  if (far) copy_past_caches(copy.to + first, copy.from + first, end - first);
   else std::memcpy(copy.to + first, copy.from + first, static_cast<size_t>(end - first));
 }
 
