@@ -3,7 +3,8 @@
 In: a kernel without stages whose vectors run along its last row loop, and its live expressions.
 Out: the same, in which a loop along which what is transposed is read in steps of -1, as of an image
 that is turned, runs the other way: it is read forwards then, by tiles (tiles.py), and what is
-written goes backwards, row by row (500 x 600 turned by a quarter by two threads of a Zen 5: float32 47 to 23 us, int8 66 to 10).
+written goes backwards, row by row (500 x 600 turned by a quarter, two threads of a Zen 5: float32
+47 to 23 us, int8 66 to 10).
 Keeps: which element is computed from which.
 """
 
