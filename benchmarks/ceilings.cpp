@@ -116,6 +116,22 @@ void fill(void* memory, int64_t count, uint32_t seed) {
   }
 }
 
+// Lanes of one operation alone, of twelve numbers side by side.
+template <class Operation>
+double alone(int threads, int64_t repetitions, Operation operation) {
+  double seconds = timed(threads, [&](int) {
+    Vector numbers[12] = {}, y = {};
+    for (int k = 0; k < kLanes; ++k) y[k] = 1.0f;
+    asm volatile("" : "+m"(y), "+m"(numbers));
+    const Vector b = y;
+    for (int64_t r = 0; r < repetitions; ++r) {
+      for (int k = 0; k < 12; ++k) numbers[k] = operation(numbers[k], b);
+    }
+    asm volatile("" : "+m"(numbers));
+  });
+  return 1.0 * kLanes * 12 * repetitions * threads / seconds;
+}
+
 }  // namespace
 
 extern "C" double copy_speed(int64_t bytes, int threads, int64_t repetitions, int stream) {
@@ -180,35 +196,14 @@ extern "C" double divisions(int threads, int64_t repetitions) {
   return 1.0 * kLanes * 12 * repetitions * threads / seconds;
 }
 
-// Additions alone.
 extern "C" double additions(int threads, int64_t repetitions) {
-  double seconds = timed(threads, [&](int) {
-    Vector sums[12] = {}, y = {};
-    for (int k = 0; k < kLanes; ++k) y[k] = 1.0f;
-    asm volatile("" : "+m"(y), "+m"(sums));
-    const Vector b = y;
-    for (int64_t r = 0; r < repetitions; ++r) {
-      for (int k = 0; k < 12; ++k) sums[k] = sums[k] + b;
-    }
-    asm volatile("" : "+m"(sums));
-  });
-  return 1.0 * kLanes * 12 * repetitions * threads / seconds;
+  return alone(threads, repetitions, [](Vector a, Vector b) { return a + b; });
 }
 
-// Powers of two put into exponents, alone (0 where there is no instruction for it).
+// Powers of two put into exponents (0 where there is no instruction for it).
 extern "C" double scalings(int threads, int64_t repetitions) {
 #ifdef __AVX512F__
-  double seconds = timed(threads, [&](int) {
-    Vector numbers[12] = {}, y = {};
-    for (int k = 0; k < kLanes; ++k) y[k] = 1.0f;
-    asm volatile("" : "+m"(y), "+m"(numbers));
-    const Vector b = y;
-    for (int64_t r = 0; r < repetitions; ++r) {
-      for (int k = 0; k < 12; ++k) numbers[k] = _mm512_scalef_ps(numbers[k], b);
-    }
-    asm volatile("" : "+m"(numbers));
-  });
-  return 1.0 * kLanes * 12 * repetitions * threads / seconds;
+  return alone(threads, repetitions, [](Vector a, Vector b) -> Vector { return _mm512_scalef_ps(a, b); });
 #else
   return 0;
 #endif

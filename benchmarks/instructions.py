@@ -5,9 +5,9 @@ In: the assembly of a program of one kernel (`jitney.explain(f, …).as_text("as
 element, and how many of them are multiplications, look-ups in tables of two registers and
 comparisons, and divisions, which fewer units can do, and scalings, each of which takes the place of
 several. Every vector instruction counts as one: additions and look-ups in one register as well.
-Loads, stores and moves
-of registers do not count, nor does the loop of what is left over, nor the way for rare arguments,
-which lies behind the loop. Loops run one after another, so their times add up.
+Loads, stores and moves of registers do not count, nor does the loop of what is left over, nor the
+way for rare arguments, which lies behind the loop. Loops run one after another, so their times add
+up.
 """
 
 import re

@@ -16,7 +16,8 @@ namespace jitney {
 namespace {
 
 constexpr int64_t kPiece = int64_t{1} << 18;
-constexpr int64_t kShared = int64_t{1} << 19, kWaking = int64_t{1} << 21;  // less is copied before a thread has woken
+constexpr int64_t kShared = int64_t{1} << 19;  // from here on by all threads, if one is awake
+constexpr int64_t kWaking = int64_t{1} << 21;  // or at any rate: less is copied before another has woken
 std::atomic<int64_t> streamed{int64_t{11} << 20};  // from here on past the caches; as much is read
 constexpr int64_t kLine = 64;
 

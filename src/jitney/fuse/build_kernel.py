@@ -38,8 +38,8 @@ FEW_COLUMNS, LONGEST_COLUMN, FEW_ELEMENTS = 512, 4096, 1 << 18
 # .64, .56; of 1000 x 10,000 1.14 and .98.)
 LONG_IN_LINES, LONG_IN_SETS, SET_BYTES = 1000, 128, 4096
 # Reductions of at least so few elements are not written out where so many rows would repeat them:
-# down 8 of 10000 (in turns, a Zen 5) layer norm 16 to 5.3 us, x / max 10 to 3.7, softmax down 2 5.7
-# to 2.2; nor are those of so many elements that follow others (log-sum-exp of 10000 x 8 23 to 11).
+# down 8 of 10000 (in turns, a Zen 5) layer norm 16 to 3.8 us, softmax down 4 8.1 to 2.9; nor are
+# those of so many elements that follow others (log-sum-exp of 10000 x 8 22 to 11).
 FEW_AGAIN, MOST_AGAIN, MANY_COSTLY = 2, 64, 6
 SLOW = 4  # from this cost on an operation's results are not made again for each row (quotients)
 MAX_REPEATED_COST = 40  # a short sum that other loops would repeat is stored if it costs more
