@@ -24,6 +24,9 @@ COPIES_BY_COST = ((14, 4), (150, 2))
 # its units unless four vectors go side by side (float32, one thread, cycles a vector: erf 17.7 to
 # 14.2, log1p 16.4 to 14.3, softplus 35 to 26; to compile, a fifth longer).
 COPIES_OF_AVX2 = ((100, 4), (150, 2))
+# Bfloats are rounded after each operation, which takes four instructions that wait for one another
+# two cycles each on a Zen 5 (cycles a vector: gelu 30.5 to 25).
+COPIES_OF_BFLOATS = ((60, 4), (150, 2))
 MOST_TWICE = 25  # operations of a small kernel that are written with and without masks
 
 
@@ -228,7 +231,12 @@ class VectorLoops:
     def copies_for(self, expressions) -> int:
         """Unrolled copies of a loop over these expressions (those outside of it do not count)."""
         cost = self._operations(expressions)
-        for limit, copies in COPIES_OF_AVX2 if self.e.target.has_dear_masks else COPIES_BY_COST:
+        target = self.e.target
+        limits = COPIES_OF_AVX2 if target.has_dear_masks else COPIES_BY_COST
+        bfloats = any(x.dtype == "bf16" for x in expressions)
+        if bfloats and target.vectors_a_cycle >= 4 and not self.kernel.pipelined:
+            limits = COPIES_OF_BFLOATS
+        for limit, copies in limits:
             if cost <= limit:
                 return copies
         return 1
