@@ -45,11 +45,74 @@ static void scan_columns_of_row(const typename Code::Stored* in, typename Code::
   }
 }
 
+// Parts of a vector.
+template <class A, int kCount>
+using Few __attribute__((vector_size(kCount * sizeof(A)))) = A;
+
+// A few columns, from the first row to the last: `T` is a vector of them, or one.
+template <class Code, class Op, bool kWrite, class T, int kCount>
+static void scan_down(const typename Code::Stored* in, typename Code::Stored* out, int64_t rows, int64_t step,
+                      const typename Code::Computed* before, typename Code::Computed* total, bool far) {
+  using E = typename Code::Stored;
+  constexpr int64_t kLanes = sizeof(T) / sizeof(typename Code::Computed);
+  T prior[kCount], sum[kCount];
+#pragma GCC unroll 4
+  for (int u = 0; u < kCount; ++u) {
+    memcpy(&prior[u], before + u * kLanes, sizeof(T));
+    memcpy(&sum[u], total + u * kLanes, sizeof(T));
+  }
+  for (int64_t k = 0; k < rows; ++k, in += step, out += step) {
+#pragma GCC unroll 4
+    for (int u = 0; u < kCount; ++u) {
+      T x;
+      memcpy(&x, in + u * kLanes, sizeof x);
+      sum[u] = Op::apply(sum[u], Code::in(x));
+      if constexpr (!kWrite) continue;
+      const T y = Code::out(Op::apply(prior[u], sum[u]));
+      if constexpr (sizeof(T) == kVectorBytes) store_far<E>(out + u * kLanes, y, far);
+      else memcpy(out + u * kLanes, &y, sizeof y);
+    }
+  }
+#pragma GCC unroll 4
+  for (int u = 0; u < kCount; ++u) memcpy(total + u * kLanes, &sum[u], sizeof(T));
+}
+
+// Rows of up to four vectors: a total that is written and read again is not there before the row's other columns are
+// done (Zen 5, two threads: 100000 rows of 16 f32 300 us, 90 in registers; of 12 290 and 120, of 3 250 and 160).
+template <class Code, class Op, bool kWrite>
+static void scan_narrow(const typename Code::Stored* in, typename Code::Stored* out, int64_t rows, int64_t step,
+                        int64_t width, const typename Code::Computed* before, typename Code::Computed* total,
+                        bool far) {
+  using A = typename Code::Computed;
+  constexpr int64_t kLanes = Vec<A>::kLanes;
+  far = far && is_aligned(out) && step * static_cast<int64_t>(sizeof(A)) % kVectorBytes == 0;
+  int64_t j = 0;
+  for (; j + 4 * kLanes <= width; j += 4 * kLanes)
+    scan_down<Code, Op, kWrite, V<A>, 4>(in + j, out + j, rows, step, before + j, total + j, far);
+  for (; j + kLanes <= width; j += kLanes)
+    scan_down<Code, Op, kWrite, V<A>, 1>(in + j, out + j, rows, step, before + j, total + j, far);
+  if constexpr (kLanes > 8)
+    for (; j + 8 <= width; j += 8)
+      scan_down<Code, Op, kWrite, Few<A, 8>, 1>(in + j, out + j, rows, step, before + j, total + j, false);
+  if constexpr (kLanes > 4)
+    for (; j + 4 <= width; j += 4)
+      scan_down<Code, Op, kWrite, Few<A, 4>, 1>(in + j, out + j, rows, step, before + j, total + j, false);
+  in += j, out += j, before += j, total += j;
+  switch (width - j) {
+    case 1: return scan_down<Code, Op, kWrite, A, 1>(in, out, rows, step, before, total, far);
+    case 2: return scan_down<Code, Op, kWrite, A, 2>(in, out, rows, step, before, total, far);
+    case 3: return scan_down<Code, Op, kWrite, A, 3>(in, out, rows, step, before, total, far);
+  }
+}
+
 // Without kWrite the total alone is wanted.
 template <class Code, class Op, bool kWrite>
 static void scan_columns(const typename Code::Stored* in, typename Code::Stored* out, int64_t rows, int64_t step,
                          int64_t width, const typename Code::Computed* before, typename Code::Computed* total,
                          bool far = false) {
+  if constexpr (sizeof(typename Code::Stored) == sizeof(typename Code::Computed))
+    if (width <= 4 * Vec<typename Code::Computed>::kLanes)
+      return scan_narrow<Code, Op, kWrite>(in, out, rows, step, width, before, total, far);
   for (int64_t k = 0; k < rows; ++k)
     scan_columns_of_row<Code, Op, kWrite>(in + k * step, out + k * step, width, before, total, far);
 }

@@ -53,6 +53,25 @@ def test_neighbours_without_a_midst(shift):
     np.testing.assert_array_equal(jax.jit(f)(x), f(x))
 
 
+@pytest.mark.parametrize("columns", [35, 130, 1024, 1030])
+@pytest.mark.parametrize("reach", [1, 2, 3])
+def test_neighbours_of_points_that_are_not_read(columns, reach):
+    """Vectors between those that are read are read instead, if both sides are."""
+    x = np.random.default_rng(4).integers(-99, 99, (40, columns)).astype(np.float32)
+
+    def inner(x, sides):
+        return sum(window(x, *((0, d) if a else (d, 0)), reach) for a in (0, 1) for d in sides)
+
+    for sides in ((-reach, reach), (reach,), (-reach,)):
+        put = lambda x, sides: x.at[reach:-reach, reach:-reach].set(inner(x, sides))
+        got = jax.jit(put, static_argnums=1)(x, sides)
+        want = x.copy()
+        want[reach:-reach, reach:-reach] = inner(x, sides)
+        np.testing.assert_array_equal(got, want)
+    rolled = jax.jit(lambda x: jnp.roll(x, reach, 1) + jnp.roll(x, -reach, 1))(x)
+    np.testing.assert_array_equal(rolled, np.roll(x, reach, 1) + np.roll(x, -reach, 1))
+
+
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_two_buffers_and_rolled_axes(axis):
     rng = np.random.default_rng(3)

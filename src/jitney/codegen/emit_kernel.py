@@ -81,6 +81,7 @@ class KernelEmitter(Accesses, VectorLoops):
         self.turned = TurnedRows(self) if self.kernel.turned else None
         self.carry_values: list[Value] = []
         self.loaded: dict = {}  # vectors of this turn: (buffer, index) -> Value
+        self.between: set = set()  # such places that only neighbours are read of (middle.py)
         self.row_before: dict = {}  # what the row before has loaded (joined_rows.py)
         self._columns_read: dict | None = None  # of short rows, the last one
         self.squares: dict = {}  # columns of rows that were transposed (row_squares.py)

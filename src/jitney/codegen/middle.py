@@ -28,6 +28,7 @@ class Middle:
                        False]  # fmt: skip
         self.needed = self._needed()
         self.midsts = {midst for midst, _ in k.kernel.near.values()}
+        self.between = self._between()
 
     def value_of(self, x: Expr) -> bool | None:
         """Whether a condition holds, if that is known."""
@@ -91,9 +92,20 @@ class Middle:
             if x.op == "load" and (not x.args or self.value_of(x.args[0]))
         }  # fmt: skip
 
+    def _between(self) -> set[tuple]:
+        """Places (with their arrays) on both sides of which something is read wherever a vector is,
+        and so may be read there."""
+        found: dict[tuple, set[bool]] = {}
+        for x in self.needed_expressions():
+            near = self.k.kernel.near.get(x.attrs[1]) if x.op == "load" else None
+            if near and (not x.args or self.value_of(x.args[0])):
+                found.setdefault((x.attrs[0], near[0]), set()).add(near[1] > 0)
+        return {place for place, sides in found.items() if len(sides) > 1}
+
     def emit(self, stored_lanes=None) -> None:
         """One vector of the row (or several copies), of which `stored_lanes()` are stored."""
         k = self.k
+        k.between = self.between
         home = [x for x in k.homes.get(("row", 0), ()) if x.id in self.needed or x.id in self.known]
         k.farthest = self._farthest(home)
         for x in sorted(home, key=self._is_not_midst):
