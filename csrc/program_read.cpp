@@ -212,7 +212,18 @@ struct Reader {
     params[1] = has_counter ? (params[1] ? params[1] : 4) : 0;
     params[2] = has_count ? (params[2] ? params[2] : 4) : 0;
     return (!has_counter || valid_bytes(params[1])) && (!has_count || valid_bytes(params[2])) &&
-           nested(part[0], step);
+           nested(part[0], step) && (step->extent <= 1 || (!has_count && !has_counter && valid_blocks(step)));
+  }
+
+  // extent = blocks of rows; grain = turns of one block before the next.
+  static bool valid_blocks(Step* step) {
+    bool ok = step->grain >= 1;
+    for (const Step& inner : step->bodies[0]) {
+      ok = ok && (inner.kind == kStepKernel || inner.kind == kStepCopy) && inner.grain >= 1 && inner.extent >= 1;
+      ok = ok && (inner.extent - 1) / inner.grain + 1 == step->extent;
+    }
+    if (!ok) PyErr_SetString(PyExc_ValueError, "Program: all steps of a for step in blocks have as many blocks as it");
+    return ok;
   }
 
   static bool valid_bytes(int64_t bytes) {

@@ -164,6 +164,39 @@ bool run_for(const Step& step, RunState& state, void** args) {
   return true;
 }
 
+// A for step of more than one block: its steps have rows that have nothing to do with one another, and their grain is
+// what they do of one block. A block does `turns` turns, then the next one does.
+struct BlockedTurns {
+  const Step& loop;
+  void** args;
+  int64_t turns;
+};
+
+inline void run_in_block(const Step& step, void** args, int64_t block) {
+  const int64_t first = block * step.grain, left = step.extent - first;
+  const int64_t count = left < step.grain ? left : step.grain;
+  if (step.kind == kStepKernel) return step.fn(args, step.params.get(), first, first + count);
+  std::memcpy(static_cast<char*>(args[1]) + first, static_cast<const char*>(args[0]) + first, count);
+}
+
+void run_blocks(void* context, int64_t lo, int64_t hi) {
+  const BlockedTurns& all = *static_cast<const BlockedTurns*>(context);
+  for (int64_t block = lo; block < hi; block++)
+    for (int64_t turn = 0; turn < all.turns; turn++)
+      for (const Step& step : all.loop.bodies[0]) run_in_block(step, all.args + step.arg_begin, block);
+}
+
+bool run_blocked_for(const Step& step, RunState& state) {
+  const int64_t count = step.params[0];
+  for (int64_t done = 0; done < count; done += step.grain) {
+    BlockedTurns all = {step, state.args, count - done < step.grain ? count - done : step.grain};
+    __atomic_fetch_add(&counters.parallel_regions, 1, __ATOMIC_RELAXED);
+    pool_parallel_for(step.extent, 1, run_blocks, &all);
+    if (!tick(state)) return false;
+  }
+  return true;
+}
+
 bool run_steps(const std::vector<Step>& steps, RunState& state) {
   for (const Step& step : steps) {
     void** args = state.args + step.arg_begin;
@@ -177,7 +210,7 @@ bool run_steps(const std::vector<Step>& steps, RunState& state) {
       case kStepPython: ok = run_python(step, state, args); break;
       case kStepWhile: ok = run_while(step, state, args); break;
       case kStepCond: ok = run_cond(step, state, args); break;
-      case kStepFor: ok = run_for(step, state, args); break;
+      case kStepFor: ok = step.extent > 1 ? run_blocked_for(step, state) : run_for(step, state, args); break;
       default: break;
     }
     if (JITNEY_UNLIKELY(!ok)) return false;

@@ -27,6 +27,7 @@ from .fuse import (  # noqa: F401  (they register step makers)
     scatter,
     searches,
 )
+from .fuse.block_turns import cut_blocks
 from .fuse.buffers import BranchStep, CopyStep, KernelStep, LoopStep, NativeStep, PythonStep
 from .fuse.order_items import order_items
 from .fuse.partition import partition_graph
@@ -230,11 +231,24 @@ def _native_step(table, step, codes, reports):
 
 def _native_loop(table, step, codes, reports):
     body = tuple([_native_step(table, s, codes, reports) for s in step.body])
+    if step.blocks is not None:
+        body = tuple(map(functools.partial(_in_blocks, step.blocks), body, step.body))
+        params = pack([step.count, 0, 0, 0, 1])
+        return (FOR, 0, (), params, step.blocks.number, step.blocks.turns, (body, -1, -1))
     if step.count >= 0:
         params = pack([step.count, 4, 4, 0, 1])
         return (FOR, 0, (), params, 1, 0, (body, -1, table.slot(step.counter)))
     test = tuple([_native_step(table, s, codes, reports) for s in step.test])
     return (WHILE, 0, (), b"", 1, 0, (test, body, table.slot(step.predicate)))
+
+
+def _in_blocks(blocks, made, step):
+    """A native step of a loop in blocks: its grain is what it does of one."""
+    kind, address, slots, params, *_, payload = made
+    extra, extent, grain = cut_blocks(step, blocks)
+    if isinstance(step, KernelStep):
+        params = pack([*step.slotted.values, *extra])
+    return kind, address, slots, params, extent, grain, payload
 
 
 def _native_simple(table, step, codes):

@@ -158,6 +158,30 @@ def test_nested_control_flow(kit):
     assert run(p, 0, 0)[0].item() == 3 * (0 + 1 + 2 + 3)
 
 
+def blocks_program(kit, blocks, turns, copied=5, grain=2):
+    """out += 3, five times, of nine numbers by blocks of `grain` of them."""
+    slots = [("in", 0, 0), ("out", 0, 0), ("work", 0, 0)]
+    body = (kit.kernel("increment_i32", (1,), extent=9, grain=grain, params=kit.params(3)),
+            (2, 0, (1, 2), kit.params(9 * 4), 9 * 4, grain * 4, None),
+            (2, 0, (2, 1), kit.params(9 * 4), 9 * 4, grain * 4, None))
+    steps = [(2, 0, (0, 1), kit.params(9 * 4), 0, 0, None),
+             (18, 0, (), kit.params(copied), blocks, turns, (body, -1, -1))]
+    out = native.ShapedArray((9,), np.int32)
+    return kit.program([(out, "new", 0)], 1, slots, steps, work=64)
+
+
+@pytest.mark.parametrize("turns", [1, 2, 5, 100])
+def test_for_by_blocks(kit, turns):
+    x = kit.array(np.arange(9), np.int32)
+    assert np.array_equal(run(blocks_program(kit, 5, turns), x)[0], np.arange(9) + 15)
+
+
+@pytest.mark.parametrize("blocks, turns, grain", [(4, 1, 2), (6, 1, 2), (5, 0, 2), (5, 1, 0)])
+def test_blocks_that_do_not_fit(kit, blocks, turns, grain):
+    with pytest.raises(ValueError, match="as many blocks"):
+        blocks_program(kit, blocks, turns, grain=grain)
+
+
 def test_errors_inside_loops(kit):
     def fail(address):
         raise ZeroDivisionError

@@ -264,6 +264,11 @@ if hasattr(lax, "fori_loop"):
     CASES["one long loop"] = (
         "f = jitney.jit(lambda x: lax.fori_loop(0, 2_000_000_000, lambda i, c: c * 0.5 + i, x))",
         "f(1.0)")
+    CASES["a long loop by blocks of rows"] = (
+        "step = lambda i, u: u + (jnp.roll(u, 1) - u) / 8\n"
+        "f = jitney.jit(jitney.vmap(lambda u: lax.fori_loop(0, 2_000_000_000, step, u)))\n"
+        "x = jnp.ones((256, 512))",
+        "f(x)")
 
 
 @pytest.mark.parametrize("name", CASES)

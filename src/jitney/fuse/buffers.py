@@ -6,7 +6,7 @@ decided by `plan_buffers.py`. A `View` is how a node is found in a buffer.
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..ir.types import nbytes_of
 from . import affine as af
@@ -110,6 +110,16 @@ class CopyStep:
     cost: float = 0.0
 
 
+class Blocks(NamedTuple):
+    """`number` blocks of `size` of the `rows` that a loop's steps have in common; each does up to
+    `turns` of the loop before the next one (block_turns.py)."""
+
+    rows: int
+    size: int
+    number: int
+    turns: int
+
+
 @dataclass
 class LoopStep:
     """`test` steps leave a byte in `predicate`; with count >= 0 the loop is counted instead."""
@@ -122,6 +132,7 @@ class LoopStep:
     reads: set[int]
     writes: set[int]
     cost: float
+    blocks: Blocks | None = None
 
 
 @dataclass

@@ -9,6 +9,7 @@ from functools import partial
 
 from ..ir.types import nbytes_of
 from .alternate import LEAST_TURNS, alternate, alternate_while
+from .block_turns import block_turns
 from .buffers import CopyStep, Item, LoopStep, View, choose_branch, touched, whole
 from .choose_stored import heaviest, stored_anyhow
 from .in_place import is_whole_copy, merge_copies, readers_first, root_of, update_in_place
@@ -105,8 +106,13 @@ def _call_loop(partition, node, item: Item) -> None:
         reads, writes = touched(test_steps + turn)
         writes |= set(changing)
         cost = (sum(s.cost for s in turn) + SMALL_LOOP_NS) * (number if number >= 0 else 1000)
+        blocks = None
+        if counter is not None and number >= LEAST_TURNS and counter.id not in touched(turn)[0]:
+            blocks = block_turns(partition.aliases, turn, number, partition.target)
         item.add(
-            LoopStep(test_steps, turn, predicate, counter, number, reads - writes, writes, cost)
+            LoopStep(
+                test_steps, turn, predicate, counter, number, reads - writes, writes, cost, blocks
+            )
         )
 
 

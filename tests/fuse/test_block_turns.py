@@ -1,0 +1,136 @@
+"""Counted loops over rows by themselves run block by block of rows, to the same bits."""
+
+import os
+import sys
+
+import numpy as np
+import pytest
+
+import jitney
+import jitney.numpy as jnp
+from jitney import _native, lax
+from jitney.fuse import loops
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "codegen"))
+from narrower_machines import run_tests  # noqa: E402
+
+
+def turns(body, count):
+    return jitney.vmap(lambda u: lax.fori_loop(0, count, lambda _, v: body(v), u))
+
+
+def waves(u):
+    def step(state, _):
+        now, before = state
+        bent = jnp.roll(now, 1) - 2 * now + jnp.roll(now, -1)
+        return (2 * now - before + bent / 8, now), None
+
+    return lax.scan(step, (u, u), None, length=11)[0]
+
+
+def moved(u):
+    return jnp.concatenate([u[1:], u[-1:]])
+
+
+ROWS = {
+    "rolled": turns(lambda v: v + (jnp.roll(v, 1) - 2 * v + jnp.roll(v, -1)) / 8, 10),
+    "odd": turns(lambda v: v + (jnp.roll(v, 1) - 2 * v + jnp.roll(v, -1)) / 8, 9),
+    "fixed": turns(lambda v: v.at[1:-1].add((v[2:] - 2 * v[1:-1] + v[:-2]) / 8), 10),
+    "waves": jitney.vmap(waves),
+    "moved": turns(lambda v: jnp.maximum(v / 2 + moved(v) / 4, v - 1), 12),
+    "softmax": turns(lambda v: jitney.nn.softmax(v * 2), 8),
+    "moments": turns(lambda v: (v - v.mean()) / jnp.sqrt(v.var() + 1), 8),
+    "reversed": turns(lambda v: v[::-1] / 2 + v / 4, 8),
+    "far": turns(lambda v: v / 2 + v[3] / 4 + v[-1] / 8, 8),
+}
+TOGETHER = {
+    "down": lambda v: v + (jnp.roll(v, 1, 0) - v) / 8,
+    "means": lambda v: v / 2 + v.mean(0) / 4,
+    "turned": lambda v: v / 2 + v[::-1] / 4,
+    "neighbour": lambda v: v.at[1:].add(v[:-1] / 8),
+    "flat": lambda v: jnp.roll(v.ravel(), 1).reshape(v.shape) / 2 + v / 4,
+}
+
+
+@pytest.fixture
+def found(monkeypatch):
+    """What block_turns says of each loop."""
+    answers = []
+    really = loops.block_turns
+
+    def listen(*arguments):
+        answers.append(really(*arguments))
+        return answers[-1]
+
+    monkeypatch.setattr(loops, "block_turns", listen)
+    return answers
+
+
+def without_blocks(monkeypatch, f, x):
+    with monkeypatch.context() as patch:
+        patch.setattr(loops, "block_turns", lambda *_: None)
+        return jitney.tree.map(np.asarray, jitney.jit(lambda x: f(x))(x))
+
+
+@pytest.mark.parametrize("shape", [(64, 256), (37, 300), (501, 130), (20, 2000), (300, 33)])
+@pytest.mark.parametrize("name", ROWS)
+def test_rows_by_themselves(name, shape, found, monkeypatch):
+    x = np.random.default_rng(0).normal(size=shape).astype(np.float32)
+    f = ROWS[name]
+    got = jitney.jit(lambda x: f(x))(x)
+    if shape == (501, 130) and name in ("rolled", "fixed", "waves", "moved"):
+        assert any(found), "no blocks"
+    for blocks in filter(None, found):
+        assert blocks.rows == shape[0] and (blocks.number - 1) * blocks.size < blocks.rows
+        assert blocks.number * blocks.size >= blocks.rows
+    want = without_blocks(monkeypatch, f, x)
+    jitney.tree.map(np.testing.assert_array_equal, got, want)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int32", "bfloat16", "int8"])
+def test_other_types(dtype, found, monkeypatch):
+    f = turns(lambda v: v // 2 + jnp.roll(v, 1) + moved(v), 10)
+    with jitney.enable_x64(True):
+        x = jnp.asarray(np.random.default_rng(1).integers(-99, 99, (96, 320)), dtype)
+        got = jitney.jit(lambda x: f(x))(x)
+        assert any(found)
+        np.testing.assert_array_equal(got, without_blocks(monkeypatch, f, x))
+
+
+@pytest.mark.parametrize("name", TOGETHER)
+def test_rows_that_need_one_another(name, found, monkeypatch):
+    x = np.random.default_rng(2).normal(size=(64, 512)).astype(np.float32)
+    f = lambda x: lax.fori_loop(0, 10, lambda _, v: TOGETHER[name](v), x)
+    got = jitney.jit(lambda x: f(x))(x)
+    assert not any(found)
+    want = x
+    for _ in range(10):
+        want = np.asarray(TOGETHER[name](want if name != "neighbour" else jnp.asarray(want)))
+    np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
+
+
+def test_a_loop_is_one_region(found):
+    f = jitney.jit(turns(lambda v: v + (jnp.roll(v, 1) - v) / 8, 100))
+    x = np.ones((256, 512), np.float32)
+    f(x)
+    assert any(found)
+    before = _native.counters()["parallel_regions"]
+    f(x).block_until_ready()
+    assert _native.counters()["parallel_regions"] - before <= 10
+
+
+def test_one_thread_and_two_agree():
+    x = np.random.default_rng(3).normal(size=(333, 257)).astype(np.float32)
+    f = jitney.jit(ROWS["moved"])
+    want = np.asarray(f(x))
+    threads = _native.num_threads()
+    try:
+        _native.set_num_threads(1)
+        np.testing.assert_array_equal(f(x), want)
+    finally:
+        _native.set_num_threads(threads)
+
+
+@pytest.mark.parametrize("target", ["x86-64-v3", "x86-64"])
+def test_narrower_machines(target):
+    run_tests(__file__, target)
