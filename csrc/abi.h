@@ -19,7 +19,8 @@ enum StepKind : int32_t {
   kStepCopy = 2,    // memcpy of params[0] bytes: slot_ids[0] -> slot_ids[1]
   kStepWhile = 16,  // payload = (cond_steps, body_steps, pred_slot)
   kStepCond = 17,   // payload = (index_slot, (branch_steps, ...)); params[0] = index size, 4 or 8
-  kStepFor = 18,    // payload = (body_steps, count_slot, counter_slot), or in blocks of rows; see program_run.cpp
+  kStepFor = 18,    // payload = (body_steps, count_slot, counter_slot), or by blocks of rows, slot_ids what each thread
+                    // has of its own; see program_run.cpp
 };
 
 }  // namespace jitney

@@ -17,6 +17,8 @@ struct SlotRef {
   int64_t offset;  // bytes
 };
 
+constexpr int kMostInBlocks = 128, kMostPrivate = 8;  // operands of a for step in blocks
+
 struct Step {
   StepKind kind;
   int32_t arg_begin;  // first of its operands in Program::args

@@ -173,7 +173,7 @@ struct Reader {
   }
 
   // Control-flow operands come first in the table, then those of the nested steps.
-  bool control(Step* step) {
+  bool control(Step* step, PyObject* own) {
     PyObject* payload = step->payload;
     if (!tuple_of(payload, step->kind == kStepCond ? 2 : 3, "the payload of control flow")) {
       return false;
@@ -197,28 +197,35 @@ struct Reader {
         }
         return step->params[0] == 1 || valid_bytes(step->params[0]);
       }
-      default: return control_for(step, part);
+      default: return control_for(step, part, own);
     }
   }
 
-  bool control_for(Step* step, PyObject* const* part) {
+  // `own`: what each thread has of its own, in blocks, besides the counter.
+  bool control_for(Step* step, PyObject* const* part, PyObject* own) {
     bool has_count, has_counter;
     step->arg_count = 2;
     if (!add_optional_arg(part[1], &has_count) || !add_optional_arg(part[2], &has_counter)) {
       return false;
+    }
+    if (!tuple_of(own, -1, "slot_ids")) return false;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(own); i++, step->arg_count++) {
+      if (!add_arg(PyTuple_GET_ITEM(own, i))) return false;
     }
     int64_t* params = step->params.get();
     if (step->param_count < 5) params[4] = 1;
     params[1] = has_counter ? (params[1] ? params[1] : 4) : 0;
     params[2] = has_count ? (params[2] ? params[2] : 4) : 0;
     return (!has_counter || valid_bytes(params[1])) && (!has_count || valid_bytes(params[2])) &&
-           nested(part[0], step) && (step->extent <= 1 || (!has_count && !has_counter && valid_blocks(step)));
+           nested(part[0], step) && (step->extent <= 1 || (!has_count && valid_blocks(step)));
   }
 
   // extent = blocks of rows; grain = turns of one block before the next.
   static bool valid_blocks(Step* step) {
-    bool ok = step->grain >= 1;
-    for (const Step& inner : step->bodies[0]) {
+    const std::vector<Step>& steps = step->bodies[0];
+    bool ok = step->grain >= 1 && !steps.empty() && step->arg_count <= kMostPrivate + 2 &&
+              steps.back().arg_begin + steps.back().arg_count - steps.front().arg_begin <= kMostInBlocks;
+    for (const Step& inner : steps) {
       ok = ok && (inner.kind == kStepKernel || inner.kind == kStepCopy) && inner.grain >= 1 && inner.extent >= 1;
       ok = ok && (inner.extent - 1) / inner.grain + 1 == step->extent;
     }
@@ -245,7 +252,7 @@ struct Reader {
     if (!integer(PyTuple_GET_ITEM(item, 4), &out->extent)) return false;
     if (!integer(PyTuple_GET_ITEM(item, 5), &out->grain)) return false;
     if (!params(PyTuple_GET_ITEM(item, 3), out, 5)) return false;
-    if (kind == kStepWhile || kind == kStepCond || kind == kStepFor) return control(out);
+    if (kind == kStepWhile || kind == kStepCond || kind == kStepFor) return control(out, PyTuple_GET_ITEM(item, 2));
     PyObject* ids = PyTuple_GET_ITEM(item, 2);
     if (!tuple_of(ids, -1, "slot_ids")) return false;
     out->arg_count = static_cast<int32_t>(PyTuple_GET_SIZE(ids));

@@ -165,11 +165,13 @@ bool run_for(const Step& step, RunState& state, void** args) {
 }
 
 // A for step of more than one block: its steps have rows that have nothing to do with one another, and their grain is
-// what they do of one block. A block does `turns` turns, then the next one does.
+// what they do of one block. A block does some turns, then the next one does. Threads are at different turns: each has
+// its own counter and numbers computed from it, and a table of addresses in which these take the places of the
+// program's (the step's operands from the second one on).
 struct BlockedTurns {
   const Step& loop;
   void** args;
-  int64_t turns;
+  int64_t first, count;  // turns
 };
 
 inline void run_in_block(const Step& step, void** args, int64_t block) {
@@ -181,15 +183,28 @@ inline void run_in_block(const Step& step, void** args, int64_t block) {
 
 void run_blocks(void* context, int64_t lo, int64_t hi) {
   const BlockedTurns& all = *static_cast<const BlockedTurns*>(context);
-  for (int64_t block = lo; block < hi; block++)
-    for (int64_t turn = 0; turn < all.turns; turn++)
-      for (const Step& step : all.loop.bodies[0]) run_in_block(step, all.args + step.arg_begin, block);
+  const std::vector<Step>& steps = all.loop.bodies[0];
+  const int64_t* params = all.loop.params.get();
+  int64_t own[kMostPrivate + 1] = {}, &counter = own[0];
+  void* table[kMostInBlocks];
+  const int32_t begin = steps.front().arg_begin, end = steps.back().arg_begin + steps.back().arg_count;
+  for (int32_t i = begin; i < end; i++) {
+    table[i - begin] = all.args[i];
+    for (int32_t k = params[1] ? 1 : 2; k < all.loop.arg_count; k++)
+      if (all.args[i] == all.args[all.loop.arg_begin + k]) table[i - begin] = &own[k - 1];
+  }
+  for (int64_t block = lo; block < hi; block++) {
+    for (int64_t turn = all.first; turn < all.first + all.count; turn++) {
+      if (params[1]) write_integer(&counter, params[1], params[3] + turn * params[4]);
+      for (const Step& step : steps) run_in_block(step, table + (step.arg_begin - begin), block);
+    }
+  }
 }
 
 bool run_blocked_for(const Step& step, RunState& state) {
   const int64_t count = step.params[0];
   for (int64_t done = 0; done < count; done += step.grain) {
-    BlockedTurns all = {step, state.args, count - done < step.grain ? count - done : step.grain};
+    BlockedTurns all = {step, state.args, done, count - done < step.grain ? count - done : step.grain};
     __atomic_fetch_add(&counters.parallel_regions, 1, __ATOMIC_RELAXED);
     pool_parallel_for(step.extent, 1, run_blocks, &all);
     if (!tick(state)) return false;

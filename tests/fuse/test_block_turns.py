@@ -32,6 +32,22 @@ def moved(u):
     return jnp.concatenate([u[1:], u[-1:]])
 
 
+def scanned(u):
+    def step(state, x):
+        new = state / 2 + jnp.roll(state, 1) * x
+        return new, (new.sum(), jnp.maximum(new, x), state)
+
+    return lax.scan(step, u[0], u)
+
+
+def counted(u):
+    return lax.fori_loop(0, 9, lambda i, v: jnp.roll(v, 1) * i - v[i], u)
+
+
+def backwards(u):
+    return lax.scan(lambda c, x: (c / 2 + jnp.roll(x, 2), c + x), u[0], u, reverse=True)
+
+
 ROWS = {
     "rolled": turns(lambda v: v + (jnp.roll(v, 1) - 2 * v + jnp.roll(v, -1)) / 8, 10),
     "odd": turns(lambda v: v + (jnp.roll(v, 1) - 2 * v + jnp.roll(v, -1)) / 8, 9),
@@ -41,8 +57,17 @@ ROWS = {
     "softmax": turns(lambda v: jitney.nn.softmax(v * 2), 8),
     "moments": turns(lambda v: (v - v.mean()) / jnp.sqrt(v.var() + 1), 8),
     "reversed": turns(lambda v: v[::-1] / 2 + v / 4, 8),
+    "counted": jitney.vmap(counted),
+    "stacked": jitney.vmap(lambda u: lax.scan(
+        lambda c, _: (jnp.roll(c, 1) / 2 + c / 4, (c.sum(), c)), u, None, length=7)),
+    "scanned": lambda x: jitney.vmap(scanned)(x[:, None] + jnp.arange(7.0)[:, None]),
+    "backwards": lambda x: jitney.vmap(backwards)(x[:, None] + jnp.arange(7.0)[:, None]),
+    "placed": turns(lambda v: lax.fori_loop(
+        0, 5, lambda i, w: w.at[i].set(w[i + 1] / 2 + w[-1]), v) / 2 + jnp.roll(v, 1), 6),
+    "gradient": jitney.vmap(jitney.grad(lambda u: scanned(jnp.outer(jnp.arange(7.0), u))[0].sum())),
     "far": turns(lambda v: v / 2 + v[3] / 4 + v[-1] / 8, 8),
 }
+SURELY = ("rolled", "fixed", "waves", "moved", "stacked", "scanned", "backwards")
 TOGETHER = {
     "down": lambda v: v + (jnp.roll(v, 1, 0) - v) / 8,
     "means": lambda v: v / 2 + v.mean(0) / 4,
@@ -78,7 +103,7 @@ def test_rows_by_themselves(name, shape, found, monkeypatch):
     x = np.random.default_rng(0).normal(size=shape).astype(np.float32)
     f = ROWS[name]
     got = jitney.jit(lambda x: f(x))(x)
-    if shape == (501, 130) and name in ("rolled", "fixed", "waves", "moved"):
+    if shape == (501, 130) and name in SURELY:
         assert any(found), "no blocks"
     for blocks in filter(None, found):
         assert blocks.rows == shape[0] and (blocks.number - 1) * blocks.size < blocks.rows

@@ -8,16 +8,20 @@ block of rows stays in the first cache for all its turns, and threads meet once,
 Keeps: every bit; which blocks they are depends on sizes alone.
 
 [Note: rows] A row is what one number of a kernel's outermost loop stands for, or, where that is its
-only loop, several that follow one another. An array of n rows has `size / n` elements of each, and
-an access stays in its row if that is how far rows are apart in its index, and the rest of the index
-is within a row, for all numbers of the other loops of which the access's condition may hold.
+only loop, several that follow one another. An array is n rows, or several times n (what a scan
+stacks). An access stays in its row if what its loops reach besides is less than rows are apart, for
+all numbers of which the access's condition may hold; what it takes from elsewhere (the number of a
+turn) may only count the times of n rows. All accesses to an array have rows equally far apart.
+Numbers that a turn makes for all rows (where a scan has come to from the end), each thread makes
+for itself.
 """
 
 import math
 
 from ..ir.target import CpuTarget
+from ..ir.types import nbytes_of
 from . import affine as af
-from .buffers import Blocks, CopyStep, KernelStep, touched
+from .buffers import Blocks, CopyStep, KernelStep, step_buffers, touched
 from .in_place import is_whole_copy, root_of
 from .interior import condition_range
 from .kernel import Expr, Kernel
@@ -29,12 +33,19 @@ LEAST_CALL_NS = 3000.0
 SHORT_TURN_NS = 4e5  # threads take as long to meet as to share it
 FEW_BLOCKS, ENOUGH_BLOCKS = 4, 16  # for threads: of short turns, and of those they share as well
 HEARD_NS = 2e8  # as often Ctrl-C is heard
+MOST_OPERANDS, MOST_PRIVATE = 128, 8  # of all steps: as in csrc/program.h
 
 
-def block_turns(aliases, steps: list, turns: int, target: CpuTarget) -> Blocks | None:
-    """See the module's text."""
-    rows = _common_rows(steps)
-    if rows < FEW_BLOCKS or not _rows_are_apart(aliases, steps, rows):
+def block_turns(aliases, steps: list, turns: int, state: set, target: CpuTarget) -> Blocks | None:
+    """See the module's text; `state`: the arrays that one turn hands to the next."""
+    private = _private(aliases, steps, {root_of(aliases, b) for b in state})
+    of_rows = [step for step in steps if not _is_number(step)]
+    rows = _common_rows(of_rows)
+    if sum(map(_operands, steps)) > MOST_OPERANDS or len(private) > MOST_PRIVATE:
+        return None
+    if rows < FEW_BLOCKS or len(of_rows) + len(private) != len(steps):
+        return None
+    if not _rows_are_apart(aliases, of_rows, rows):
         return None
     cost = sum(step.cost for step in steps)
     wanted = _wanted(rows, _bytes_of_row(aliases, steps, rows), cost * turns, target)
@@ -43,7 +54,7 @@ def block_turns(aliases, steps: list, turns: int, target: CpuTarget) -> Blocks |
     number = math.ceil(rows / size)
     if number < (FEW_BLOCKS if cost < SHORT_TURN_NS else ENOUGH_BLOCKS):
         return None
-    return Blocks(rows, size, number, max(1, int(HEARD_NS // cost)))
+    return Blocks(rows, size, number, max(1, int(HEARD_NS // cost)), tuple(private.values()))
 
 
 def cut_blocks(step, blocks: Blocks) -> tuple[tuple[int, ...], int, int]:
@@ -51,11 +62,42 @@ def cut_blocks(step, blocks: Blocks) -> tuple[tuple[int, ...], int, int]:
     if isinstance(step, CopyStep):
         return (), step.nbytes, step.nbytes // blocks.rows * blocks.size
     kernel = step.slotted.kernel
+    if _is_number(step):
+        return (), blocks.number, 1
     if _runs_along_rows(kernel):
         length = kernel.rows[0].extent // blocks.rows
         return (blocks.size * length,), blocks.number, 1
     chunk, pieces, _ = cut_pieces(kernel, 0.0, 1)
     return chunk, pieces, pieces // blocks.rows * blocks.size
+
+
+def _operands(step) -> int:
+    return len(step.buffers) if isinstance(step, KernelStep) else 2
+
+
+def _is_number(step) -> bool:
+    """Whether a step is a kernel that makes one number."""
+    if not isinstance(step, KernelStep):
+        return False
+    kernel = step.slotted.kernel
+    return kernel.lane == "none" and not (kernel.rows or kernel.stages) and len(kernel.stores) == 1
+
+
+def _private(aliases, steps, state: set[int]) -> dict:
+    """The numbers (buffers, by their place) that steps make in each turn anew, of one another and
+    what the loop does not change."""
+    found: dict = {}
+    written = {root_of(aliases, b) for b in touched(steps)[1]}
+    read: set[int] = set()
+    for step in steps:
+        reads, writes = ({root_of(aliases, b) for b in group} for group in step_buffers(step))
+        if _is_number(step) and not reads & (written - found.keys()):
+            for root in writes - read - state - found.keys():
+                buffer = step.buffers[step.slotted.kernel.stores[0].buffer]
+                if buffer.kind == "temp" and buffer.nbytes <= 8:
+                    found[root] = buffer
+        read |= reads
+    return found
 
 
 def _common_rows(steps) -> int:
@@ -67,7 +109,7 @@ def _common_rows(steps) -> int:
 
 def _has_rows(step, rows: int) -> bool:
     if not isinstance(step, KernelStep):
-        return is_whole_copy(step) and step.source[0].size % rows == 0
+        return is_whole_copy(step) and step.nbytes > 0 and step.source[0].size % rows == 0
     kernel = step.slotted.kernel
     if kernel.lane == "none" or kernel.tile is not None or not kernel.rows:
         return False
@@ -91,18 +133,27 @@ def _runs_along_rows(kernel: Kernel) -> bool:
 def _rows_are_apart(aliases, steps, rows: int) -> bool:
     """Whether kernels reach what the steps write in their own rows only."""
     written = {root_of(aliases, b) for b in touched(steps)[1]}
+    apart: dict[int, int] = {}  # bytes from one row of an array to the next
     for step in steps:
-        if not isinstance(step, KernelStep):
-            continue  # whole arrays, row by row
-        of_rows = {}
-        for number, buffer in enumerate(step.buffers):
-            if root_of(aliases, buffer.id) in written:
-                if buffer.size % rows:
+        if isinstance(step, CopyStep):
+            for buffer in (step.source[0], step.target[0]):
+                nbytes = apart.setdefault(root_of(aliases, buffer.id), step.nbytes // rows)
+                if nbytes * rows != step.nbytes:
                     return False
-                of_rows[number] = buffer.size // rows
+            continue
         kernel = step.slotted.kernel
         for number, position, condition in _accesses(kernel, step.used):
-            if number in of_rows and not _stays(kernel, position, condition, rows, of_rows[number]):
+            buffer = step.buffers[number]
+            root = root_of(aliases, buffer.id)
+            if root not in written:
+                continue
+            length = _apart(kernel, position, rows)
+            if length <= 0 or buffer.size % (rows * length):
+                return False
+            nbytes = length * nbytes_of(buffer.code)
+            if apart.setdefault(root, nbytes) != nbytes:
+                return False
+            if not _stays(kernel, position, condition, rows, length):
                 return False
     return True
 
@@ -116,18 +167,23 @@ def _accesses(kernel: Kernel, used: list[Expr]):
         yield store.buffer, store.position, store.mask
 
 
+def _apart(kernel: Kernel, position, rows: int) -> int:
+    """Elements from one row to the next in an index."""
+    first = kernel.rows[0]
+    return af.coefficient_of(position, first.variable) * (first.extent // rows)
+
+
 def _stays(kernel: Kernel, position, condition, rows: int, length: int) -> bool:
-    """See [Note: rows]; `length`: elements of the array's rows."""
-    first, (constant, terms) = kernel.rows[0], position
-    beside = first.extent // rows
-    step = af.coefficient_of(position, first.variable)
-    if step * beside != length or any(v < 0 for v, _ in terms):
+    """See [Note: rows]; rows are `length` elements apart."""
+    first, (constant, terms), all_rows = kernel.rows[0], position, rows * length
+    if any(v < 0 and factor % all_rows for v, factor in terms):
         return False
     ranges = _ranges(kernel, condition)
     if any(start >= stop for start, stop in ranges.values()):
         return True  # it is never done
-    ranges[first.variable] = 0, beside
-    ends = [(f * ranges[v][0], f * (ranges[v][1] - 1)) for v, f in terms]
+    ranges[first.variable] = 0, first.extent // rows
+    ends = [(f * ranges[v][0], f * (ranges[v][1] - 1)) for v, f in terms if v >= 0]
+    constant -= all_rows * round(constant / all_rows)
     return constant + sum(map(min, ends)) >= 0 and constant + sum(map(max, ends)) < length
 
 

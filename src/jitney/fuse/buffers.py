@@ -112,12 +112,14 @@ class CopyStep:
 
 class Blocks(NamedTuple):
     """`number` blocks of `size` of the `rows` that a loop's steps have in common; each does up to
-    `turns` of the loop before the next one (block_turns.py)."""
+    `turns` of the loop before the next one (block_turns.py). `private`: numbers of which
+    each thread has its own."""
 
     rows: int
     size: int
     number: int
     turns: int
+    private: tuple = ()
 
 
 @dataclass

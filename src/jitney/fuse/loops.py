@@ -107,8 +107,9 @@ def _call_loop(partition, node, item: Item) -> None:
         writes |= set(changing)
         cost = (sum(s.cost for s in turn) + SMALL_LOOP_NS) * (number if number >= 0 else 1000)
         blocks = None
-        if counter is not None and number >= LEAST_TURNS and counter.id not in touched(turn)[0]:
-            blocks = block_turns(partition.aliases, turn, number, partition.target)
+        if number >= LEAST_TURNS:
+            kept = set(changing)
+            blocks = block_turns(partition.aliases, turn, number, kept, partition.target)
         item.add(
             LoopStep(
                 test_steps, turn, predicate, counter, number, reads - writes, writes, cost, blocks
