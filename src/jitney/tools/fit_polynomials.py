@@ -208,10 +208,6 @@ def _trigonometric():
             f"asin_{suffix}", _odd_tail(mp.asin), _odd_weight(mp.asin), "1e-30", "0.2501",
             tuple(range(terms)), kind,
         )
-    yield Fit(
-        "tanh_f64", _odd_tail(mp.tanh), _odd_weight(mp.tanh), "1e-30", mp.mpf("0.56") ** 2,
-        tuple(range(10)), "double",
-    )
     for suffix, kind, terms in (("f32", "float", 4), ("f64", "double", 8)):
         yield Fit(
             f"sinh_{suffix}", _odd_tail(mp.sinh), _odd_weight(mp.sinh), "1e-30", "1.01",

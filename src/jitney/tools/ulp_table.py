@@ -47,8 +47,9 @@ and bfloat16 are computed in float32 and rounded.
 * `erf_inv` computes 1 - x^2 with one rounding and has its own coefficients. Normal random numbers
   of float32 are made of Giles's formula as published instead, which is up to 56 ulp off near +-1:
   they are to be those of libraries that use it.
-* With AVX2 and SSE2, `tanh` and `erf` of float32 are one formula for all arguments, with
-  1 - exp(y) good to an ulp of itself near 0 as well; `erfc` of float32 is computed in float32, too.
+* `tanh` of float64, and with AVX2 and SSE2 `tanh` and `erf` of float32, are one formula for all
+  arguments, with 1 - exp(y) good to an ulp of itself near 0 as well; `erfc` of float32 is computed
+  in float32, too.
 * `remainder` and everything not in the table (rounding, signs, neighbours) is exact.
 
 | function | type | AVX-512 ulp | AVX2 ulp | SSE2 ulp | ns/element |

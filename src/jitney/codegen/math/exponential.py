@@ -243,27 +243,19 @@ def sinh(e, x):
 @in_a_register("float")
 def tanh(e, x):
     """Hyperbolic tangent."""
-    if x.type == "float" and not has_avx512_form(e, x):
+    if x.type == "double" or not has_avx512_form(e, x):
         return _tanh_by_exponential(e, x)
-    a = e.fabs(x)
-    if x.type == "float":
-        return e.copysign(graded(e, a, "tanh_table_f32", 3, 9.1249), x)
-    z = e.fmul(x, x)
-    small = e.fma(e.fmul(x, z), polynomial(e, z, "tanh_f64"), x)
-    clamped = e.fast_min(e.like(x, 19.5), a)
-    one = e.like(x, 1.0)
-    power = exp_normal(e, e.fadd(clamped, clamped))
-    large = e.fsub(one, e.fdiv(e.like(x, 2.0), e.fadd(power, one)))
-    below = e.fcmp("ult", a, e.like(x, 0.55))
-    return e.copysign(e.select(below, small, large), x)
+    return e.copysign(graded(e, e.fabs(x), "tanh_table_f32", 3, 9.1249), x)
 
 
 def below_one(e, y):
-    """(1 - e^y, 1 + e^y) in float32 for -30 < y <= 0, the first good to an ulp of itself also
+    """(1 - e^y, 1 + e^y) for -30 < y <= 0 (double: -40), the first good to an ulp of itself also
     near 0: 2^n (1 + p) keeps p apart. What log 2 has beyond its float counts for nothing here,
-    since n of it is multiplied by 2^n."""
+    since n of it is multiplied by 2^n (beyond its double for .3 ulp)."""
     n, bits = round_with_magic(e, y, LOG2_E, EXPONENT_BIAS[y.type])
-    p = exp_fraction(e, e.fma(n, e.like(y, -LN2_NEAREST[y.type][0]), y))
+    high, low = LN2_NEAREST[y.type]
+    r = e.fma(n, e.like(y, -high), y)
+    p = exp_fraction(e, r if y.type == "float" else e.fma(n, e.like(y, -low), r))
     moved = e.shl(bits, integer_like(e, bits, MANTISSA_BITS[y.type]))
     scale, one = e.bitcast(y.type, moved), e.like(y, 1.0)
     less = e.muladd(e.fneg(p), scale, e.fsub(one, scale))
@@ -272,7 +264,8 @@ def below_one(e, y):
 
 def _tanh_by_exponential(e, x):
     """(1 - e^-2a) / (1 + e^-2a) with the sign of x: one formula for all arguments."""
-    less, more = below_one(e, e.fast_max(e.like(x, -18.1), e.fneg(e.fabs(e.fadd(x, x)))))
+    least = e.like(x, -18.1 if x.type == "float" else -39.0)
+    less, more = below_one(e, e.fast_max(least, e.fneg(e.fabs(e.fadd(x, x)))))
     return with_sign_of(e, e.fdiv(less, more), x)
 
 
