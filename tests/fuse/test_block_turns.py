@@ -1,4 +1,5 @@
-"""Counted loops over rows by themselves run block by block of rows, to the same bits."""
+"""Counted loops over rows by themselves run block by block of rows, to the same values (pieces of
+rows in pipelines begin elsewhere, and the first row of one has its sums in another order)."""
 
 import os
 import sys
@@ -9,7 +10,7 @@ import pytest
 import jitney
 import jitney.numpy as jnp
 from jitney import _native, lax
-from jitney.fuse import loops
+from jitney.fuse import block_turns, loops
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "codegen"))
 from narrower_machines import run_tests  # noqa: E402
@@ -77,6 +78,11 @@ TOGETHER = {
 }
 
 
+@pytest.fixture(autouse=True)
+def no_saved_programs(monkeypatch):
+    monkeypatch.setenv("JITNEY_CACHE_DIR", "")
+
+
 @pytest.fixture
 def found(monkeypatch):
     """What block_turns says of each loop."""
@@ -89,6 +95,10 @@ def found(monkeypatch):
 
     monkeypatch.setattr(loops, "block_turns", listen)
     return answers
+
+
+def same(got, want):
+    jitney.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4), got, want)
 
 
 def without_blocks(monkeypatch, f, x):
@@ -108,8 +118,7 @@ def test_rows_by_themselves(name, shape, found, monkeypatch):
     for blocks in filter(None, found):
         assert blocks.rows == shape[0] and (blocks.number - 1) * blocks.size < blocks.rows
         assert blocks.number * blocks.size >= blocks.rows
-    want = without_blocks(monkeypatch, f, x)
-    jitney.tree.map(np.testing.assert_array_equal, got, want)
+    same(got, without_blocks(monkeypatch, f, x))
 
 
 @pytest.mark.parametrize("dtype", ["float64", "int32", "bfloat16", "int8"])
@@ -132,6 +141,51 @@ def test_rows_that_need_one_another(name, found, monkeypatch):
     for _ in range(10):
         want = np.asarray(TOGETHER[name](want if name != "neighbour" else jnp.asarray(want)))
     np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
+
+
+def pieces_of(rng, arrays):
+    """A random array or number, computed from rows of arrays of equal length."""
+    a, b = (arrays[k] for k in rng.integers(0, len(arrays), 2))
+    n, d = a.shape[0], int(rng.integers(1, 5))
+    return [
+        lambda: jnp.roll(a, d) / 2 + b, lambda: a[::-1] - b / 4, lambda: a.mean() + b / 2,
+        lambda: jnp.concatenate([b[d:], a[:d]]), lambda: jnp.pad(a[:-d], (d, 0)) / 2,
+        lambda: jnp.maximum(a / 2, b - 1), lambda: jnp.where(a > b, a / 2, b), lambda: a[d] + b / 4,
+        lambda: a.at[d:].add(b[:-d] / 8), lambda: a.at[d].set(b.max() / 2), lambda: jnp.sort(a) / 2,
+        lambda: a.at[:-d:2].multiply(0.5), lambda: jnp.cumsum(a) / n, lambda: a[b.argmax()] + b / 8,
+        lambda: jnp.take(a, jnp.arange(n)[::-1] // 2) / 2, lambda: jnp.exp(-jnp.abs(a)) * b,
+        lambda: (a.reshape(-1, 2).sum(1)[:, None] * jnp.ones(2)).ravel() / 4,
+        lambda: jnp.tanh(a) + b / 8,
+    ][int(rng.integers(0, 18))]()  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_rows(seed, found, monkeypatch):
+    """Blocks as small as can be, so that a row that another one reads is soon at another turn."""
+    monkeypatch.setattr(block_turns, "LEAST_CALL_NS", 1.0)
+    monkeypatch.setattr(block_turns, "FEW_BLOCKS", 2)
+    monkeypatch.setattr(block_turns, "ENOUGH_BLOCKS", 2)
+    monkeypatch.setattr(block_turns, "PIECE_NS", 1.0)
+    rng = np.random.default_rng(seed)
+    shape = int(rng.integers(3, 90)), int(rng.integers(1, 5)), 2 * int(rng.integers(5, 90))
+    x, count = rng.normal(size=shape).astype(np.float32), int(rng.integers(4, 9))
+    program = int(rng.integers(1 << 30))
+
+    def row(start):
+        def step(state, number):
+            made, arrays = np.random.default_rng(program), [*state, start[0] * number]
+            new = tuple([pieces_of(made, arrays) + jnp.zeros(shape[2]) for _ in state])
+            return new, (new[0].sum(), arrays[int(made.integers(len(arrays)))])
+
+        numbers = jnp.arange(count, dtype=jnp.float32)
+        return lax.scan(step, tuple(start), numbers, reverse=bool(seed % 2))
+
+    f = jitney.vmap(row)
+    compiled = jitney.jit(lambda x: f(x))
+    got, again = compiled(x), compiled(x)
+    want = without_blocks(monkeypatch, f, x)
+    jitney.tree.map(np.testing.assert_array_equal, got, again)
+    same(got, want)
 
 
 def test_a_loop_is_one_region(found):

@@ -5,7 +5,8 @@ In: the steps of a turn, how often they run. Out: `Blocks` of rows, or None; and
 it is cut into them. Where a row of what the loop writes is read only by the steps' own row (`vmap`
 of a loop over arrays: trees of prices, waves on strings), turns of one row need no other one's: a
 block of rows stays in the first cache for all its turns, and threads meet once, not at each step.
-Keeps: every bit; which blocks they are depends on sizes alone.
+Keeps: every value, but for the order of sums (where rows go in a pipeline, the first row of each
+piece has another one); which blocks they are depends on sizes alone.
 
 [Note: rows] A row is what one number of a kernel's outermost loop stands for, or, where that is its
 only loop, several that follow one another. An array is n rows, or several times n (what a scan
