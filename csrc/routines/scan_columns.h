@@ -78,7 +78,7 @@ static void scan_down(const typename Code::Stored* in, typename Code::Stored* ou
 }
 
 // Rows of up to four vectors: a total that is written and read again is not there before the row's other columns are
-// done (Zen 5, two threads: 100000 rows of 16 f32 300 us, 90 in registers; of 12 290 and 120, of 3 250 and 160).
+// done (Zen 5, two threads: 100000 rows of 16 f32 307 us, 83 in registers; of 12 300 and 109, of 3 270 and 170).
 template <class Code, class Op, bool kWrite>
 static void scan_narrow(const typename Code::Stored* in, typename Code::Stored* out, int64_t rows, int64_t step,
                         int64_t width, const typename Code::Computed* before, typename Code::Computed* total,

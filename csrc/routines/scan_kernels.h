@@ -12,7 +12,6 @@
 #include "scan_columns.h"
 
 constexpr int64_t kChunkBytes = 128 << 10;     // a chunk stays in the second cache
-constexpr int kMostLinks = 2;                  // chunks that a thread has formed the totals of, and not scanned yet
 constexpr int64_t kBlockBytes = 1024;          // of columns of a block; all their rows are one chunk
 constexpr int64_t kLeastChunk = 16;            // rows: the total of a chunk is little beside it
 constexpr int64_t kParallelBytes = 512 << 10;  // less is not worth a second thread
@@ -62,10 +61,8 @@ static void combine(A* before, const A* total, int64_t width) {
 }
 
 // ---- chunks, by one thread or by several: whoever comes to a chunk while what comes before it is not yet known forms
-// its total meanwhile (the scan then reads it from the second cache), and that of one more if it is not known then,
-// instead of waiting (10^6 f32, Zen 5, two threads: 57 us with one, 51 with two). Chunks are taken in order, whichever
-// piece the pool hands out, so a thread waits for threads that are at work; one thread alone never waits, and reads
-// everything once.
+// its total meanwhile (the scan then reads it from the second cache). Chunks are taken in order, whichever piece the pool
+// hands out, so a thread waits for threads that are at work; one thread alone never waits, and reads everything once.
 
 template <class Code>
 struct Chain {
@@ -76,58 +73,35 @@ struct Chain {
   explicit Chain(const Slab<Code>& s) : slab(s) {}  // the row is filled as far as it is used
 };
 
-// Whether chunk c is there, nobody has begun it, and so it is this thread's.
-template <class Code>
-static bool take(Chain<Code>* chain, int64_t c) {
-  return c < chain->slab.chunks() && chain->taken.compare_exchange_strong(c, c + 1, std::memory_order_relaxed);
-}
-
-// A chunk that all before it is known of.
 template <class Code, class Op, bool kReverse>
-static void scan_known(Chain<Code>* chain, int64_t c) {
-  using A = typename Code::Computed;
-  const int64_t width = chain->slab.width;
-  alignas(64) A before[kStrip<A>], total[kStrip<A>];
-  memcpy(before, chain->next, static_cast<size_t>(width) * sizeof(A));
-  clear<Op>(total, width);
-  scan_chunk<Code, Op, kReverse, true>(chain->slab, c, before, total);
-  combine<Op>(chain->next, total, width);
-  chain->known.store(c + 1, std::memory_order_release);
-}
-
-template <class Code, class Op, bool kReverse>
-static void scan_unknown(Chain<Code>* chain, int64_t c) {
+static void scan_link(Chain<Code>* chain, int64_t c) {
   using A = typename Code::Computed;
   const Slab<Code>& s = chain->slab;
-  alignas(64) A before[kMostLinks][kStrip<A>], total[kMostLinks][kStrip<A>];
-  int links = 0;
-  do {
-    clear<Op>(total[links], s.width);
-    scan_chunk<Code, Op, kReverse, false>(s, c + links, total[links], total[links]);
-    ++links;
-  } while (links < kMostLinks && chain->known.load(std::memory_order_acquire) != c && take(chain, c + links));
-  wait_until(&chain->known, c);
-  for (int k = 0; k < links; ++k) {
-    memcpy(before[k], chain->next, static_cast<size_t>(s.width) * sizeof(A));
-    combine<Op>(chain->next, total[k], s.width);
+  const size_t bytes = static_cast<size_t>(s.width) * sizeof(A);
+  alignas(64) A before[kStrip<A>], total[kStrip<A>];
+  clear<Op>(total, s.width);
+  if (chain->known.load(std::memory_order_acquire) != c) {
+    scan_chunk<Code, Op, kReverse, false>(s, c, total, total);
+    wait_until(&chain->known, c);
+    memcpy(before, chain->next, bytes);
+    combine<Op>(chain->next, total, s.width);
+    chain->known.store(c + 1, std::memory_order_release);
+    clear<Op>(total, s.width);
+    scan_chunk<Code, Op, kReverse, true>(s, c, before, total);
+  } else {
+    memcpy(before, chain->next, bytes);
+    scan_chunk<Code, Op, kReverse, true>(s, c, before, total);
+    combine<Op>(chain->next, total, s.width);
+    chain->known.store(c + 1, std::memory_order_release);
   }
-  chain->known.store(c + links, std::memory_order_release);
-  for (int k = 0; k < links; ++k) {
-    clear<Op>(total[k], s.width);
-    scan_chunk<Code, Op, kReverse, true>(s, c + k, before[k], total[k]);
-  }
+  fence_far_stores(s.far);
 }
 
 template <class Code, class Op, bool kReverse>
 static void scan_links(void* context, int64_t lo, int64_t hi) {
   auto* chain = static_cast<Chain<Code>*>(context);
-  for (int64_t k = lo; k < hi; ++k) {
-    const int64_t c = chain->taken.fetch_add(1, std::memory_order_relaxed);
-    if (c >= chain->slab.chunks()) break;
-    if (chain->known.load(std::memory_order_acquire) == c) scan_known<Code, Op, kReverse>(chain, c);
-    else scan_unknown<Code, Op, kReverse>(chain, c);
-  }
-  fence_far_stores(chain->slab.far);
+  for (int64_t k = lo; k < hi; ++k)
+    scan_link<Code, Op, kReverse>(chain, chain->taken.fetch_add(1, std::memory_order_relaxed));
 }
 
 // ---- the pieces of [outer, n, inner]: extent = outer * blocks, where blocks of `block` columns make up inner
