@@ -198,6 +198,17 @@ def test_a_loop_is_one_region(found):
     assert _native.counters()["parallel_regions"] - before <= 10
 
 
+def test_blocks_stay_in_the_caches(found, monkeypatch):
+    """Arrays so large that results of kernels go past the caches: those of a block do not."""
+    f = ROWS["rolled"]
+    x = np.random.default_rng(4).normal(size=(4200, 4000)).astype(np.float32)
+    text_of = lambda f: jitney.explain(f, x, rounds=1).as_text("kernels")
+    if "stream" not in text_of(lambda x: x + jnp.roll(x, 1, 1)):
+        pytest.skip("the last cache holds them")
+    assert "stream" not in text_of(f) and any(found)
+    same(jitney.jit(lambda x: f(x))(x), without_blocks(monkeypatch, f, x))
+
+
 def test_one_thread_and_two_agree():
     x = np.random.default_rng(3).normal(size=(333, 257)).astype(np.float32)
     f = jitney.jit(ROWS["moved"])

@@ -90,6 +90,14 @@ def test_numpy_arrays(view, dtype):
     assert np.array_equal(eager, np.add(np.asarray(x), np.asarray(x)).astype(np.complex128))
 
 
+def test_swapped_bytes_on_a_first_call():
+    """No entry of another layout is there to serve them."""
+    for dtype in (">f4", ">i4", ">f8", ">c8"):
+        x = np.arange(5).astype(dtype)
+        assert np.array_equal(jitney.jit(lambda x: x * 2 + 1)(x), x * 2 + 1)
+        assert np.array_equal(jnp.add(x, x), x + x)
+
+
 def test_an_entry_for_one_layout_serves_the_others():
     f = jitney.jit(lambda x: x.sum(1) + x[:, 0])
     for view in ("plain", "fortran", "reversed", "swapped bytes", "unaligned", "read only"):

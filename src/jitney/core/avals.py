@@ -97,7 +97,9 @@ def scalar_aval(kind: type) -> ShapedArray:
 
 
 def _aval_of_numpy(x: Any) -> ShapedArray:
-    return ShapedArray(x.shape, dtypes.canonicalize_dtype(x.dtype, allow_extended_dtype=True))
+    """An array whose bytes are swapped has the type of what it is copied to."""
+    dtype = x.dtype if x.dtype.isnative else x.dtype.newbyteorder("=")
+    return ShapedArray(x.shape, dtypes.canonicalize_dtype(dtype, allow_extended_dtype=True))
 
 
 def _aval_of_attribute(x: Any) -> ShapedArray:

@@ -18,6 +18,7 @@ for itself.
 """
 
 import math
+from dataclasses import replace
 
 from ..ir.target import CpuTarget
 from ..ir.types import nbytes_of
@@ -26,6 +27,7 @@ from .buffers import Blocks, CopyStep, KernelStep, step_buffers, touched
 from .in_place import is_whole_copy, root_of
 from .interior import condition_range
 from .kernel import Expr, Kernel
+from .number_slots import without_stream
 from .pieces import MAX_PIECES, PARALLEL_NS, PIECE_NS, cut_pieces
 
 SHARE_OF_CACHE = 0.75  # of the first one, for the rows of a block
@@ -33,7 +35,7 @@ SHARE_OF_CACHE = 0.75  # of the first one, for the rows of a block
 LEAST_CALL_NS = 3000.0
 SHORT_TURN_NS = 4e5  # threads take as long to meet as to share it
 FEW_BLOCKS, ENOUGH_BLOCKS = 4, 16  # for threads: of short turns, and of those they share as well
-HEARD_NS = 2e8  # as often Ctrl-C is heard
+HEARD_NS = 1e9  # as often Ctrl-C is heard
 MOST_OPERANDS, MOST_PRIVATE = 128, 8  # of all steps: as in csrc/program.h
 
 
@@ -56,6 +58,13 @@ def block_turns(aliases, steps: list, turns: int, state: set, target: CpuTarget)
     if number < (FEW_BLOCKS if cost < SHORT_TURN_NS else ENOUGH_BLOCKS):
         return None
     return Blocks(rows, size, number, max(1, int(HEARD_NS // cost)), tuple(private.values()))
+
+
+def keep_in_caches(step):
+    """The step, with stores that stay in the caches: the next turn reads what they leave."""
+    if not isinstance(step, KernelStep):
+        return step
+    return replace(step, slotted=without_stream(step.slotted))
 
 
 def cut_blocks(step, blocks: Blocks) -> tuple[tuple[int, ...], int, int]:

@@ -9,7 +9,7 @@ from functools import partial
 
 from ..ir.types import nbytes_of
 from .alternate import LEAST_TURNS, alternate, alternate_while
-from .block_turns import block_turns
+from .block_turns import block_turns, keep_in_caches
 from .buffers import CopyStep, Item, LoopStep, View, choose_branch, touched, whole
 from .choose_stored import heaviest, stored_anyhow
 from .in_place import is_whole_copy, merge_copies, readers_first, root_of, update_in_place
@@ -110,6 +110,7 @@ def _call_loop(partition, node, item: Item) -> None:
         if number >= LEAST_TURNS:
             kept = set(changing)
             blocks = block_turns(partition.aliases, turn, number, kept, partition.target)
+            turn = [keep_in_caches(step) for step in turn] if blocks else turn
         item.add(
             LoopStep(
                 test_steps, turn, predicate, counter, number, reads - writes, writes, cost, blocks

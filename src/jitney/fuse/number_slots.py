@@ -5,7 +5,7 @@ offset (other than 0 and ±1, and what code depends on) is a slot, so that the t
 all sizes. That text, without names, is what kernels are cached by.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .affine import Affine
 from .kernel import SHORT_AXIS, Expr, Kernel, Loop, Store, Stream
@@ -52,6 +52,16 @@ def number_slots(kernel: Kernel, used: list[Expr]) -> SlottedKernel:
         kernel, "\n".join(lines), writer.slots.values, writer.affines, writer.extents,
         writer.chunks, writer.params,
     )  # fmt: skip
+
+
+def without_stream(slotted: SlottedKernel) -> SlottedKernel:
+    """The same kernel, whose results stay in the caches, with the slots that it has."""
+    if not slotted.kernel.stream:
+        return slotted
+    buffers, rows, *others = slotted.text.split("\n")
+    rows = rows.replace(" stream parts", "").replace(" stream", "")
+    kernel = replace(slotted.kernel, stream=Stream.NONE)
+    return replace(slotted, kernel=kernel, text="\n".join([buffers, rows, *others]))
 
 
 class _Writer:
