@@ -79,6 +79,26 @@ def test_work_that_threads_share():
         np.testing.assert_array_equal(a, b)
 
 
+def test_loops_by_blocks_of_rows():
+    """Threads are at different turns, with counters and numbers of their own."""
+    x = np.random.default_rng(3).normal(size=(300, 9, 200)).astype(np.float32)
+
+    def row(u):
+        step = lambda state, x: ((state[1], jnp.roll(state[0], 1) * x), (state[0].sum(), state[1]))
+        return lax.scan(step, (u[0], u[1]), u, reverse=True)
+
+    results = []
+    for threads in (1, 3):
+        _native.set_num_threads(threads)
+        found = jitney.jit(jitney.vmap(row))(x)
+        results.append([np.asarray(r) for r in jitney.tree.leaves(found)])
+    for a, b in zip(*results, strict=True):
+        np.testing.assert_array_equal(a, b)
+    narrow = jitney.jit(lambda x: (jnp.cumsum(x, 0), jnp.cumprod(x, 0), lax.cummax(x, reverse=True)))
+    for width in (1, 3, 12, 21, 64, 65):
+        narrow(x.ravel()[: 5000 * width].reshape(5000, width))
+
+
 def test_donated_and_shared_buffers():
     f = jitney.jit(lambda x, i: (x.at[i].set(3), x[0]), donate_argnums=0)
     x = jnp.zeros(5000)
