@@ -94,7 +94,8 @@ def test_loops_by_blocks_of_rows():
         results.append([np.asarray(r) for r in jitney.tree.leaves(found)])
     for a, b in zip(*results, strict=True):
         np.testing.assert_array_equal(a, b)
-    narrow = jitney.jit(lambda x: (jnp.cumsum(x, 0), jnp.cumprod(x, 0), lax.cummax(x, reverse=True)))
+    scans = lambda x: (jnp.cumsum(x, 0), jnp.cumprod(x, 0), lax.cummax(x, reverse=True))
+    narrow = jitney.jit(scans)
     for width in (1, 3, 12, 21, 64, 65):
         narrow(x.ravel()[: 5000 * width].reshape(5000, width))
 
