@@ -182,18 +182,7 @@ extern "C" double slots(int threads, int64_t repetitions) {
 }
 
 extern "C" double divisions(int threads, int64_t repetitions) {
-  double seconds = timed(threads, [&](int) {
-    Vector quotients[12] = {}, y = {};
-    for (int k = 0; k < kLanes; ++k) y[k] = 1.0f;
-    asm volatile("" : "+m"(y), "+m"(quotients));
-    const Vector b = y;
-    for (int64_t r = 0; r < repetitions; ++r) {
-      for (int k = 0; k < 12; ++k) quotients[k] = quotients[k] / b;
-      asm volatile("" ::: "memory");
-    }
-    asm volatile("" : "+m"(quotients));
-  });
-  return 1.0 * kLanes * 12 * repetitions * threads / seconds;
+  return alone(threads, repetitions, [](Vector a, Vector b) { return a / b; });
 }
 
 extern "C" double additions(int threads, int64_t repetitions) {

@@ -51,7 +51,7 @@ def evaluate(e, op, code, arg_codes, args):
         if code == first == "bf16" and op in _EXACT:
             return short_floats.upper_half(e, result)
         if code == first == "bf16" and (len(args) == 1 or op in _OF_THE_PROCESSOR):
-            # tests have functions of one argument make the NaN of every bfloat
+            # of functions of one argument the tests try each bfloat, so each NaN there is
             return short_floats.float_to_bfloat(e, result, of_bfloats=True)
         return narrow(e, result, code) if code == first else result
     if op in _FLOAT_PREDICATE:

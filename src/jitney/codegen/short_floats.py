@@ -87,9 +87,9 @@ def round_to_odd(e, a):
 
 
 def float_to_bfloat(e, a, of_bfloats=False):
-    """Round to nearest even on the bits; NaN made quiet. `of_bfloats`: `a` is
-    computed from bfloats, and a NaN in it is quiet and has such a lower half as theirs, zero, which
-    no rounding carries from: two instructions less of six."""
+    """Round to nearest even on the bits; NaN made quiet. `of_bfloats`: `a` is computed from
+    bfloats, and a NaN in it is quiet, with a lower half of zeros as theirs, from which no rounding
+    carries: two instructions less of six."""
     bits = e.bits(a)
     rounded = _rounded_up_or_even(e, bits)
     if not of_bfloats:

@@ -1,10 +1,11 @@
 """Counted loops whose steps all go along the same rows, each by itself: all turns of one block of
 rows, then those of the next.
 
-In: the steps of a turn, how often they run. Out: `Blocks` of rows, or None; and for each step, how
-it is cut into them. Where a row of what the loop writes is read only by the steps' own row (`vmap`
-of a loop over arrays: trees of prices, waves on strings), turns of one row need no other one's: a
-block of rows stays in the first cache for all its turns, and threads meet once, not at each step.
+In: the steps of a turn, how often they run. Out: `Blocks` of rows, or None; the steps as they go
+by these, and how each is cut into them. Where a row of what the loop writes is read only by the
+steps' own row (`vmap` of a loop over arrays: trees of prices, waves on strings), turns of one row
+need no other one's: a block of rows stays in the first cache for all its turns, and threads meet
+once, not at each step.
 Keeps: every value, but for the order of sums (where rows go in a pipeline, the first row of each
 piece has another one); which blocks they are depends on sizes alone.
 
@@ -39,8 +40,8 @@ HEARD_NS = 1e9  # as often Ctrl-C is heard
 MOST_OPERANDS, MOST_PRIVATE = 128, 8  # of all steps: as in csrc/program.h
 
 
-def block_turns(aliases, steps: list, turns: int, state: set, target: CpuTarget) -> Blocks | None:
-    """See the module's text; `state`: the arrays that one turn hands to the next."""
+def block_turns(aliases, steps: list, turns: int, state, target: CpuTarget) -> Blocks | None:
+    """See the module's text; `state`: the buffers (numbers) that one turn hands to the next."""
     private = _private(aliases, steps, {root_of(aliases, b) for b in state})
     of_rows = [step for step in steps if not _is_number(step)]
     rows = _common_rows(of_rows)

@@ -106,16 +106,20 @@ def _call_loop(partition, node, item: Item) -> None:
         reads, writes = touched(test_steps + turn)
         writes |= set(changing)
         cost = (sum(s.cost for s in turn) + SMALL_LOOP_NS) * (number if number >= 0 else 1000)
-        blocks = None
-        if number >= LEAST_TURNS:
-            kept = set(changing)
-            blocks = block_turns(partition.aliases, turn, number, kept, partition.target)
-            turn = [keep_in_caches(step) for step in turn] if blocks else turn
+        turn, blocks = _in_blocks(partition, turn, number, changing)
         item.add(
             LoopStep(
                 test_steps, turn, predicate, counter, number, reads - writes, writes, cost, blocks
             )
         )
+
+
+def _in_blocks(partition, turn, number: int, changing):
+    """(the steps of a turn, the blocks of rows they go by, or None)."""
+    if number < LEAST_TURNS:
+        return turn, None
+    blocks = block_turns(partition.aliases, turn, number, changing, partition.target)
+    return [keep_in_caches(step) for step in turn] if blocks else turn, blocks
 
 
 def _turns(aliases, steps, state, counter, count: int):
