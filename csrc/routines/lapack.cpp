@@ -1,8 +1,13 @@
 // The table of LAPACK and BLAS pointers, filled from SciPy's capsules, and the sizes of workspaces.
 #include "lapack.h"
 
+#ifndef _WIN32
+#include <pthread.h>
+#endif
+
 #include <cstring>
 #include <map>
+#include <mutex>
 
 #include "families.h"
 
@@ -11,6 +16,20 @@ namespace jitney {
 void* lapack_pointers[4][kLapackCount];
 
 namespace {
+
+constexpr double kFewOperations = 2e7;  // half a millisecond of one thread
+
+void (*set_library_threads)(int) = nullptr;
+int (*get_library_threads)() = nullptr;
+std::mutex* threads_mutex = new std::mutex;  // never destroyed: threads may outlive static objects
+int few_now = 0, threads_before = 0;
+
+#ifndef _WIN32
+void begin_child() {  // the threads that held it, or were counted, are not in the child
+  threads_mutex = new std::mutex;
+  few_now = 0;
+}
+#endif
 
 const char kLetters[] = "sdcz";
 // Names without the letter of the type; where complex matrices have another name, that follows.
@@ -41,7 +60,8 @@ void* pointer_in(PyObject* functions, const char* name) {
 
 PyObject* lapack_bind(PyObject*, PyObject* args) {
   PyObject *lapack, *blas;
-  if (!PyArg_ParseTuple(args, "OO:lapack_bind", &lapack, &blas)) return nullptr;
+  unsigned long long set_threads = 0, get_threads = 0;
+  if (!PyArg_ParseTuple(args, "OO|KK:lapack_bind", &lapack, &blas, &set_threads, &get_threads)) return nullptr;
   void* found[4][kLapackCount];
   for (int type = 0; type < 4; ++type) {
     for (int k = 0; k < kLapackCount; ++k) {
@@ -52,6 +72,14 @@ PyObject* lapack_bind(PyObject*, PyObject* args) {
     }
   }
   memcpy(lapack_pointers, found, sizeof found);
+  if (set_threads && get_threads) {
+#ifndef _WIN32
+    static const int watched = pthread_atfork(nullptr, nullptr, begin_child);
+    (void)watched;
+#endif
+    set_library_threads = reinterpret_cast<void (*)(int)>(set_threads);
+    get_library_threads = reinterpret_cast<int (*)()>(get_threads);
+  }
   Py_RETURN_NONE;
 }
 
@@ -69,12 +97,27 @@ PyObject* lapack_needs(PyObject*, PyObject* args) {
 
 PyMethodDef functions[] = {
     {"lapack_bind", lapack_bind, METH_VARARGS,
-     "lapack_bind(lapack, blas): take the functions in two dictionaries of capsules (`__pyx_capi__` of SciPy)."},
+     "lapack_bind(lapack, blas, set_threads=0, get_threads=0): take the functions in two dictionaries of capsules "
+     "(`__pyx_capi__` of SciPy), and the addresses of those that say how many threads the library takes."},
     {"lapack_needs", lapack_needs, METH_VARARGS,
      "lapack_needs(routine, parameters as bytes) -> (optimal lwork, bytes of workspace a piece)."},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
+
+LibraryThreads::LibraryThreads(double operations) : few_(operations < kFewOperations && set_library_threads) {
+  if (!few_) return;
+  std::lock_guard<std::mutex> lock(*threads_mutex);
+  if (few_now++ > 0) return;
+  threads_before = get_library_threads();
+  if (threads_before != 1) set_library_threads(1);
+}
+
+LibraryThreads::~LibraryThreads() {
+  if (!few_) return;
+  std::lock_guard<std::mutex> lock(*threads_mutex);
+  if (--few_now == 0 && threads_before != 1) set_library_threads(threads_before);
+}
 
 void add_lapack_needs(const std::string& name, NeedsFn fn) { needs_table()[name] = fn; }
 

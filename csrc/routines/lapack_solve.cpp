@@ -41,6 +41,7 @@ bool large_cholesky(const T* a, T* out, int64_t n) {
   // Column-major, this is the transpose: A^T = U^H U with U = L^T.
   char uplo = 'U';
   int size = static_cast<int>(n), info = 0;
+  LibraryThreads threads(n * n * (n / 3.0));
   fortran<T>(kPotrf, &uplo, &size, out, &size, &info);
   return info == 0;
 }
@@ -126,6 +127,7 @@ void solve_left(const T* a, int64_t n, T* x, int64_t m, Triangle t) {
   char side = 'R', uplo = t.lower ? 'U' : 'L', trans = "NTC"[t.op], diag = t.unit ? 'U' : 'N';
   int rows = static_cast<int>(m), size = static_cast<int>(n);
   T one = number<T>(1);
+  LibraryThreads threads(1.0 * n * n * m);
   fortran<T>(kTrsm, &side, &uplo, &trans, &diag, &rows, &size, &one, const_cast<T*>(a), &size, x, &rows);
 }
 
@@ -141,6 +143,7 @@ void solve_right(const T* a, int64_t n, T* x, int64_t m, Triangle t) {
   char side = 'L', uplo = t.lower ? 'U' : 'L', trans = "NTC"[t.op], diag = t.unit ? 'U' : 'N';
   int size = static_cast<int>(n), columns = static_cast<int>(m);
   T one = number<T>(1);
+  LibraryThreads threads(1.0 * n * n * m);
   fortran<T>(kTrsm, &side, &uplo, &trans, &diag, &size, &columns, &one, const_cast<T*>(a), &size, x, &size);
 }
 
@@ -200,6 +203,7 @@ struct LU {
   static void large(const T* a, T* out, int32_t* pivots, T* work, int64_t rows, int64_t columns) {
     int m = static_cast<int>(rows), n = static_cast<int>(columns), info = 0;
     transpose_copy(a, work, rows, columns);
+    LibraryThreads threads(0.7 * m * n * (m < n ? m : n));
     fortran<T>(kGetrf, &m, &n, work, &m, pivots, &info);
     for (int64_t k = 0; k < (rows < columns ? rows : columns); ++k) --pivots[k];
     transpose_copy(work, out, columns, rows);

@@ -1,5 +1,8 @@
 """Linear algebra inside compiled programs: native steps, loops, batches, gradients, all stages."""
 
+import ctypes
+import threading
+
 import numpy as np
 import pytest
 from matrices import positive, random, same
@@ -9,6 +12,7 @@ import jitney.numpy as jnp
 import jitney.scipy.linalg as scipy_linalg
 from jitney import lax, pipeline
 from jitney.base import debug
+from jitney.fuse import lapack
 from jitney.testing.stages import check_all_stages
 
 linalg = jnp.linalg
@@ -119,3 +123,21 @@ def test_jit_of_gradients_of_batches():
     together = jax.jit(jax.vmap(jax.grad(loss)))(a, y)
     one = np.stack([jax.grad(loss)(a[i], y[i]) for i in range(4)])
     np.testing.assert_allclose(together, one, 1e-4, 1e-6)
+
+
+def test_the_library_has_its_threads_again_afterwards():
+    """Small matrices are factored without them, from several threads at once as well."""
+    a = np.eye(64, dtype=np.float32) * 2 + 0.01
+    factor = jax.jit(lambda a: (jnp.linalg.cholesky(a), jnp.linalg.svd(a), jnp.linalg.inv(a)))
+    jax.block_until_ready(factor(a))
+    addresses = lapack._thread_functions()
+    if not addresses:
+        pytest.skip("no library whose threads are known")
+    count = ctypes.CFUNCTYPE(ctypes.c_int)(addresses[1])
+    before = count()
+    workers = [threading.Thread(target=lambda: [factor(a) for _ in range(50)]) for _ in range(3)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert count() == before

@@ -64,6 +64,54 @@ def test_reduce_window_of_other_types(dtype):
                 x, i, lax.add, (1, 2, 3, 1), (1, 1, 2, 1), "SAME"), np.asarray(x), tolerance=2e-2)
 
 
+FUNCTIONS = {
+    "max of 0": (lax.max, 0, ["int32", "float32", "uint8", "int8", "bfloat16"]),
+    "min of 1": (lax.min, 1, ["int32", "float32", "uint8"]),
+    "add of 1": (lax.add, 1, ["int32", "float32", "complex64"]),
+    "mul": (lax.mul, 1, ["int32", "float32", "complex64", "float16"]),
+    "mul of 3": (lambda a, b: lax.mul(b, a), 3, ["float32"]),
+    "and": (lax.bitwise_and, -1, ["int32", "int8"]),
+    "and of 6": (lax.bitwise_and, 6, ["uint8", "uint32"]),
+    "or": (lax.bitwise_or, 0, ["int32", "uint16"]),
+    "xor of 5": (lax.bitwise_xor, 5, ["int16", "uint64"]),
+    "or of bool": (lax.bitwise_or, False, ["bool"]),
+    "and of bool": (lax.bitwise_and, True, ["bool"]),
+    "max of bool": (lax.max, False, ["bool"]),
+    "min of bool": (lax.min, True, ["bool"]),
+    "squares, in order": (lambda a, b: a * 0.9 + b * b, 0.5, ["float32"]),
+    "the last": (lambda a, b: b, 7, ["float32", "int32"]),
+}
+
+
+@pytest.mark.parametrize("window", WINDOWS)
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_reduce_window_of_any_function(function, window):
+    """From any start: dilations of masks, peaks above a level, products."""
+    fun, start, dtypes = FUNCTIONS[function]
+    for dtype in dtypes:
+        scale = 0.2 if "mul" in function and dtype != "int32" else 2
+        x = jnp.asarray(np.abs(IMAGE[:, :7] * scale) + 0.5 * (scale < 1), dtype)
+        if dtype == "bool":
+            x = jnp.asarray(IMAGE[:, :7] > 0.7)
+        init = np.asarray(start).astype(np.asarray(x).dtype)
+        near = 5e-2 if dtype in ("bfloat16", "float16") else 2e-4
+        check(lambda x, i=init, f=fun: lax.reduce_window(x, i, f, *WINDOWS[window]), x,
+              tolerance=near)
+
+
+def test_reduce_window_of_several_arrays():
+    """The greatest of each window and what stands beside it."""
+    def better(a, b):
+        first = a[0] >= b[0]
+        return lax.select(first, a[0], b[0]), lax.select(first, a[1], b[1])
+
+    def f(x, y):
+        return lax.reduce_window((x, y), (np.float32(-1), np.int32(-1)), better,
+                                 *WINDOWS["same"])
+
+    check(f, IMAGE, np.arange(IMAGE.size, dtype=np.int32).reshape(IMAGE.shape))
+
+
 def test_ties_and_infinities_in_max_pooling():
     """The first of equal elements gets the gradient; padding never does."""
     x = np.array([[1, 1, -np.inf, -np.inf], [1, 0, -np.inf, -np.inf]], np.float32)

@@ -13,6 +13,7 @@ from ..graph.elementwise import is_elementwise
 from ..graph.graph import Graph
 from ..ir.node import Node
 from .cut_chains import cut_chains
+from .group_roots import may_be_merged, shares_source
 from .read_apart import read_apart
 from .store_wide import store_wide
 
@@ -65,19 +66,31 @@ def _below_views(node: Node) -> Node:
 
 
 def heaviest(twice, node_of) -> frozenset:
-    """Of the nodes computed twice, those that are not operands of another one."""
+    """Of the nodes computed twice, those that are not below another one."""
     below: set[int] = set()
-    for i in twice:
-        stack = list(node_of[i].args)
-        seen: set[int] = set()
-        while stack and len(seen) < 200:
-            n = stack.pop()
-            if n.id in seen:
-                continue
-            seen.add(n.id)
-            stack.extend(n.args)
-        below |= seen & twice
-    return frozenset(twice - below) or frozenset(twice)
+    stack = [a for i in twice for a in node_of[i].args]
+    while stack:
+        node = stack.pop()
+        if node.id not in below:
+            below.add(node.id)
+            stack.extend(node.args)
+    return frozenset(twice - below)
+
+
+class _Leaders:
+    """Of each small node that is stored, the first of those one kernel computes with it."""
+
+    def __init__(self):
+        self.latest: dict[tuple, tuple[Node, int]] = {}  # by shape
+
+    def leader_of(self, node: Node) -> int:
+        if not may_be_merged(node):
+            return node.id
+        before = self.latest.get(node.shape)
+        joins = before is not None and shares_source(node, [before[0]])
+        leader = before[1] if before is not None and joins else node.id
+        self.latest[node.shape] = node, leader
+        return leader
 
 
 def worth_storing(twice, partition: Any, forced) -> frozenset:
@@ -85,7 +98,8 @@ def worth_storing(twice, partition: Any, forced) -> frozenset:
 
     From the results down: `kernels[n]` are the nodes whose kernels will compute n, which are those
     that do now but for the ones that reach n only through a node that is stored now. Of a chain
-    that two kernels compute this is the end; then what two such ends share.
+    that two kernels compute this is the end; then what two such ends share, unless one kernel will
+    compute both (the two words of a random key: each of twenty rounds would be a kernel).
     """
     computed, node_of = partition.work.computed, dict(partition.work.node_of)
     kernels: dict[int, set] = {}
@@ -94,6 +108,7 @@ def worth_storing(twice, partition: Any, forced) -> frozenset:
     waiting = [-i for i in twice]
     heapify(waiting)
     seen, left = set(twice), len(twice)
+    leaders = _Leaders()
     while left:
         node = node_of[-heappop(waiting)]
         mine, through = kernels.pop(node.id, set()), above.pop(node.id, set())
@@ -102,8 +117,9 @@ def worth_storing(twice, partition: Any, forced) -> frozenset:
             now = computed.get(node.id, set())
             mine, through = mine | (now - through), through | now
             if len(mine) > 1 or not mine <= stored:
-                stored.add(node.id)
-                mine = {node.id}
+                leader = leaders.leader_of(node)
+                stored |= {node.id, leader}
+                mine = {leader}
         for a in node.args:
             if a.id in forced or (a.id in partition.views and a.id not in twice):
                 continue

@@ -70,7 +70,7 @@ def _group_of_shape(node: Node, groups: list[list]) -> list | None:
             is_elementwise(other)
             and other.shape == node.shape
             and len(group) < MOST_ALIKE
-            and _shares_source(node, [n for n, _ in group])
+            and shares_source(node, [n for n, _ in group])
         ):
             return group
     return None
@@ -88,7 +88,7 @@ def with_neighbours(partition: Any, node: Node) -> list[tuple]:
         return roots + _twins(partition, node)
     if node.id in partition.cuts:
         return roots + _cut_with(partition, node)
-    if _may_be_merged(node):
+    if may_be_merged(node):
         _add_neighbours(partition, roots)
     return roots
 
@@ -122,7 +122,7 @@ def _twins(partition: Any, node: Node) -> list[tuple]:
             len(group) < MOST_BESIDE
             and other.op == "concat" and other.attrs == node.attrs
             and [a.shape for a in other.args] == shapes
-            and _shares_source(other, [node])
+            and shares_source(other, [node])
             and not any(depends(other, x) or depends(x, other) for x in group)
         ):  # fmt: skip
             group.append(other)
@@ -138,9 +138,9 @@ def _add_neighbours(partition: Any, roots: list[tuple]) -> None:
     for other in reversed(_waiting(partition)):
         if (
             len(roots) < MERGED_ROOTS
-            and _may_be_merged(other)
+            and may_be_merged(other)
             and other.shape == shape
-            and _shares_source(other, [roots[-1][0]])
+            and shares_source(other, [roots[-1][0]])
         ):
             roots.append((other, partition.views[other.id]))
         else:
@@ -153,7 +153,8 @@ def _waiting(partition: Any) -> list[Node]:
     return partition.pending[-2 * MERGED_ROOTS :]
 
 
-def _may_be_merged(node: Node) -> bool:
+def may_be_merged(node: Node) -> bool:
+    """Whether one kernel computes a node beside others that kernels asked for."""
     return is_elementwise(node) and 0 < node.size <= MERGED_SIZE
 
 
@@ -172,7 +173,7 @@ def beside(partition: Any, group: list[tuple]) -> list[tuple]:
     return [(node, partition.views[node.id]) for node in found]
 
 
-def _shares_source(node: Node, others: list[Node]) -> bool:
+def shares_source(node: Node, others: list[Node]) -> bool:
     """Whether two nodes have a common (non-literal) node among their near ancestors."""
     mine = _near(node)
     return any(mine & _near(o) for o in others)

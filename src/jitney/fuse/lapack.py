@@ -5,6 +5,7 @@ extent is the batch. LAPACK and BLAS are SciPy's: their addresses are taken when
 needs them (a program of matrices up to 8 x 8 does not), and calls of the program never see Python.
 """
 
+import ctypes
 import glob
 import importlib
 import importlib.machinery
@@ -39,8 +40,37 @@ def bind_library() -> None:
         return
     with _importing:
         capsules = [_capsules(name) for name in ("cython_lapack", "cython_blas")]
-        _native.lapack_bind(*capsules)
+        _native.lapack_bind(*capsules, *_thread_functions())
         _bound = True
+
+
+def _thread_functions() -> tuple[int, ...]:
+    """Addresses of the functions that set and tell how many threads the library takes, if it is an
+    OpenBLAS: that of SciPy's own, or one the system has."""
+    for path in _openblas_files():
+        try:
+            library = ctypes.CDLL(path)
+        except OSError:
+            continue
+        for name in ("scipy_openblas_{}_num_threads", "openblas_{}_num_threads"):
+            try:
+                both = [getattr(library, name.format(verb)) for verb in ("set", "get")]
+            except AttributeError:
+                continue
+            return tuple([ctypes.cast(f, ctypes.c_void_p).value or 0 for f in both])
+    return ()
+
+
+def _openblas_files() -> list[str]:
+    """Libraries that SciPy brings, or else those this process has loaded."""
+    packages = os.path.dirname(os.path.dirname(os.path.dirname(_path_of("cython_lapack"))))
+    own = [os.path.join(packages, *folder) for folder in (("scipy.libs",), ("scipy", ".dylibs"))]
+    found = [path for folder in own for path in sorted(glob.glob(f"{folder}/*openblas*"))]
+    if not found and os.path.exists("/proc/self/maps"):
+        with open("/proc/self/maps") as lines:
+            paths = {line.split(maxsplit=5)[-1].strip() for line in lines if "openblas" in line}
+        found = sorted(path for path in paths if "numpy.libs" not in path)
+    return found
 
 
 def is_bound() -> bool:

@@ -128,19 +128,23 @@ def _trace_computation(computation: Callable, tree: Any, scalars: list) -> Jaxpr
 
 def _special_primitive(jaxpr: Jaxpr, init: Any, dtype: Any) -> Primitive | None:
     """The primitive that does it, when the function is one and the start is its identity."""
-    if len(jaxpr.eqns) != 1 or not isinstance(init, (np.generic, np.ndarray, Array)):
-        return None
-    eqn = jaxpr.eqns[0]
-    operands = [v for v in eqn.invars if type(v) is not Literal]
-    if {id(v) for v in operands} != {id(v) for v in jaxpr.invars} or len(eqn.invars) != 2 \
-            or jaxpr.outvars != eqn.outvars or shape_of(init) != ():
+    if not isinstance(init, (np.generic, np.ndarray, Array)) or shape_of(init) != ():
         return None
     found = {"add": reduce_window_sum_p, "max": reduce_window_max_p,
-             "min": reduce_window_min_p}.get(eqn.primitive.name)
+             "min": reduce_window_min_p}.get(operation_of(jaxpr) or "")
     if found is None or dtype == np.bool_ or get_aval(init).dtype != dtype:
         return None
     value = np.asarray(init)
     return found if value == identity_of(found, dtype) else None
+
+
+def operation_of(jaxpr: Jaxpr) -> str | None:
+    """The name of the primitive that a function of two scalars is, whatever their order."""
+    if len(jaxpr.eqns) != 1 or len(jaxpr.invars) != 2:
+        return None
+    eqn = jaxpr.eqns[0]
+    both = {id(v) for v in eqn.invars if type(v) is not Literal} == {id(v) for v in jaxpr.invars}
+    return eqn.primitive.name if both and jaxpr.outvars == eqn.outvars else None
 
 
 def identity_of(primitive: Primitive, dtype: Any) -> Any:

@@ -27,7 +27,8 @@ from jitney.transforms.jvp import Zero, define_jvp, jvp_flat
 from jitney.transforms.vmap import at_front, batch_flat, batch_jaxpr, batch_size, define_batch
 
 
-def _fold_of_places(args: Sequence, jaxpr: Jaxpr, consts: Sequence, geometry: dict) -> list:
+def fold_of_places(args: Sequence, jaxpr: Jaxpr, consts: Sequence, geometry: dict) -> list:
+    """See the module's text; the operands, then their initial values."""
     half = len(args) // 2
     operands, inits = args[:half], args[half:]
     out_shape = window_output_shape(shape_of(operands[0]), **geometry)
@@ -70,7 +71,7 @@ def _jvp(primals, tangents, *, jaxpr, consts, **geometry):
     outs = reduce_window_p.bind(*primals, jaxpr=jaxpr, consts=consts, **geometry)
     if all(type(t) is Zero for t in tangents):
         return outs, [Zero.from_primal_value(o) for o in outs]
-    _, dots = jvp_flat(lambda *args: _fold_of_places(args, jaxpr, consts, geometry),
+    _, dots = jvp_flat(lambda *args: fold_of_places(args, jaxpr, consts, geometry),
                        primals, tangents)
     return outs, dots
 
@@ -78,7 +79,7 @@ def _jvp(primals, tangents, *, jaxpr, consts, **geometry):
 def _batch(args, dims, *, jaxpr, consts, **geometry):
     half, size = len(args) // 2, batch_size(args, dims)
     if any(d is not None for d in dims[half:]):
-        return batch_flat(lambda *xs: _fold_of_places(xs, jaxpr, consts, geometry), args, dims,
+        return batch_flat(lambda *xs: fold_of_places(xs, jaxpr, consts, geometry), args, dims,
                           size)
     operands = [at_front(x, d, size) for x, d in zip(args[:half], dims[:half], strict=True)]
     outs = reduce_window_p.bind(*operands, *args[half:], jaxpr=jaxpr, consts=consts,

@@ -14,7 +14,7 @@ _BY_SCIPY = (
     "regularized_incomplete_beta",
 )  # fmt: skip
 _CALLBACKS = ("pure_callback", "io_callback", "debug_callback", "debug_print", "rng_uniform")
-_OTHERS = ("scatter_apply", "reduce_window", "dce_sink")
+_OTHERS = ("scatter_apply", "dce_sink")
 
 
 @lower_rule(*_BY_SCIPY, *_CALLBACKS, *_OTHERS)

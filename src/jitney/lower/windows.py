@@ -1,21 +1,33 @@
 """Lowering of windowed reductions: strided slices of the padded operand, combined.
 
-A window is a box, so sums and extremes go axis by axis. Short windows combine one slice an
-element; in long ones partial results of 1, 2, 4, … elements are combined.
+A window is a box, so sums and extremes go axis by axis, and so do products and logical operations.
+Short windows combine one slice an element; in long ones partial results of 1, 2, 4, … elements are
+combined. Any other function takes the elements of a window in their order, one after another.
 Invariant: padding and holes hold the neutral element of the reduction.
 """
 
 import itertools
 import math
 
+from ..core.jaxpr import ClosedJaxpr, DebugInfo
+from ..core.staging import trace_flat
+from ..ir.types import bits_of
 from ..lax.padding import dilated, strided_count
-from ..lax.windowed import identity_of
+from ..lax.windowed import (
+    identity_of,
+    operation_of,
+    reduce_window_max_p,
+    reduce_window_min_p,
+)
+from ..lax.windowed_fold import fold_of_places
+from .inline import inline
 from .python_steps import call_python
 from .rules import Pair, lower_rule
 from .shape import pad_node
 
 MAX_TERMS = 16  # slices of one axis combined one by one
 MAX_WINDOW = 64  # elements of a window in which a winner is followed
+MAX_FOLDED = 1024  # elements of a window that is folded by any function, a step for each
 _OPERATIONS = {"reduce_window_sum": "add", "reduce_window_max": "max", "reduce_window_min": "min"}
 
 
@@ -42,13 +54,45 @@ def lower_reduce_window(ctx, eqn, x):
     return _reduce(ctx.g, eqn, op, x, identity_of(eqn.primitive, dtype))
 
 
+@lower_rule("reduce_window")
+def lower_any_reduce_window(ctx, eqn, *values):
+    p, dtype = eqn.params, eqn.invars[0].aval.dtype
+    op = operation_of(p["jaxpr"])
+    if op in _NEUTRAL and not isinstance(values[0], Pair):
+        x, init = values
+        op = {"max": "or", "min": "and"}.get(op, op) if x.dtype == "b1" else op
+        result = _reduce(ctx.g, eqn, op, x, _NEUTRAL[op](dtype, x.dtype))
+        return [ctx.g.ew(op, ctx.spread(init, result.shape), result)]
+    if math.prod(p["window_dimensions"]) > MAX_FOLDED:
+        return call_python(ctx, eqn, values)
+    geometry = {k: v for k, v in p.items() if k not in ("jaxpr", "consts")}
+    fold = lambda *args: fold_of_places(args, p["jaxpr"], p["consts"], geometry)
+    jaxpr, consts = trace_flat(fold, [v.aval for v in eqn.invars], DebugInfo("reduce_window"))
+    return inline(ctx, ClosedJaxpr(jaxpr, consts), list(values))
+
+
+def _all_ones(dtype, code):
+    return True if code == "b1" else -1 if code[0] == "i" else (1 << bits_of(code)) - 1
+
+
+_NEUTRAL = {  # of a dtype and its code
+    "add": lambda dtype, code: 0,
+    "mul": lambda dtype, code: 1,
+    "max": lambda dtype, code: identity_of(reduce_window_max_p, dtype),
+    "min": lambda dtype, code: identity_of(reduce_window_min_p, dtype),
+    "and": _all_ones,
+    "or": lambda dtype, code: 0,
+    "xor": lambda dtype, code: 0,
+}
+
+
 def _reduce(g, eqn, op, x, neutral):
     p, code = eqn.params, x.dtype
     shape = eqn.outvars[0].aval.shape
     if math.prod(shape) == 0 or x.size == 0:
         return g.full(neutral, shape, code)
     x = spread_out(g, x, g.lit(neutral, code), p["padding"], p["base_dilation"])
-    if op == "add" and code in ("f16", "bf16"):
+    if op in ("add", "mul") and code in ("f16", "bf16"):
         x = g.convert(x, "f32")
     geometry = zip(p["window_dimensions"], p["window_strides"], p["window_dilation"], strict=True)
     for axis, (window, stride, dilation) in enumerate(geometry):
