@@ -13,7 +13,7 @@ from ..graph.elementwise import is_elementwise
 from ..graph.graph import Graph
 from ..ir.node import Node
 from .cut_chains import cut_chains
-from .group_roots import may_be_merged, shares_source
+from .group_roots import may_be_merged, share_work, shares_source
 from .read_apart import read_apart
 from .store_wide import store_wide
 
@@ -78,19 +78,22 @@ def heaviest(twice, node_of) -> frozenset:
 
 
 class _Leaders:
-    """Of each small node that is stored, the first of those one kernel computes with it."""
+    """Of each node that is stored, the first of those one kernel computes with it."""
 
-    def __init__(self):
+    def __init__(self, forced):
+        self.forced = forced
         self.latest: dict[tuple, tuple[Node, int]] = {}  # by shape
 
     def leader_of(self, node: Node) -> int:
-        if not may_be_merged(node):
-            return node.id
         before = self.latest.get(node.shape)
-        joins = before is not None and shares_source(node, [before[0]])
-        leader = before[1] if before is not None and joins else node.id
+        leader = before[1] if before is not None and self._join(node, before[0]) else node.id
         self.latest[node.shape] = node, leader
         return leader
+
+    def _join(self, node: Node, other: Node) -> bool:
+        if may_be_merged(node):
+            return shares_source(node, [other])
+        return is_elementwise(node) and share_work(node, other, self.forced)
 
 
 def worth_storing(twice, partition: Any, forced) -> frozenset:
@@ -108,7 +111,7 @@ def worth_storing(twice, partition: Any, forced) -> frozenset:
     waiting = [-i for i in twice]
     heapify(waiting)
     seen, left = set(twice), len(twice)
-    leaders = _Leaders()
+    leaders = _Leaders(forced)
     while left:
         node = node_of[-heappop(waiting)]
         mine, through = kernels.pop(node.id, set()), above.pop(node.id, set())

@@ -22,6 +22,10 @@ MOST_BESIDE = 4  # concatenations computed together
 NEAR_GROUPS = 16  # groups of reductions over the same loops that one may join: the latest
 MOST_ALIKE = 8  # results of one kernel: more would only make it longer
 NEAR_NODES = 24  # below a node among which a common source is looked for
+# Elementwise nodes that two arrays are both made of, from which on one kernel makes both: the two
+# words of random bits, say, which else take all rounds each, or store what they share, and share
+# again what that is made of: each round a kernel.
+SHARED_WORK, MOST_LOOKED_AT = 16, 150
 
 
 # ---------------------------------------------------------------------- outputs
@@ -90,7 +94,42 @@ def with_neighbours(partition: Any, node: Node) -> list[tuple]:
         return roots + _cut_with(partition, node)
     if may_be_merged(node):
         _add_neighbours(partition, roots)
+    elif is_elementwise(node):
+        roots += _sharing_work(partition, node)
     return roots
+
+
+def _sharing_work(partition: Any, node: Node) -> list[tuple]:
+    """Other arrays of this shape waiting that are made of what this one is made of."""
+    group = [node]
+    if len(_made_of(node, partition.forced)) >= SHARED_WORK:
+        for other in reversed(_waiting(partition)):
+            if (
+                len(group) < MOST_ALIKE
+                and is_elementwise(other) and other.shape == node.shape
+                and share_work(node, other, partition.forced)
+                and not any(depends(other, x) or depends(x, other) for x in group)
+            ):  # fmt: skip
+                group.append(other)
+                partition.pending.remove(other)
+    return [(other, partition.views[other.id]) for other in group[1:]]
+
+
+def share_work(a: Node, b: Node, forced) -> bool:
+    """Whether kernels of their own would both compute much."""
+    return len(_made_of(a, forced) & _made_of(b, forced)) >= SHARED_WORK
+
+
+def _made_of(start: Node, forced) -> set[int]:
+    """The nearest elementwise nodes of its shape that its kernel would compute."""
+    seen, waiting = set[int](), deque(start.args)
+    while waiting and len(seen) < MOST_LOOKED_AT:
+        n = waiting.popleft()
+        if n.id not in seen and n.id not in forced and n.shape == start.shape and n.args:
+            if is_elementwise(n):
+                seen.add(n.id)
+                waiting.extend(n.args)
+    return seen
 
 
 def _cut_with(partition: Any, node: Node) -> list[tuple]:

@@ -31,11 +31,16 @@ LOOP_TURN_NS = 30.0  # a turn of a loop in registers
 def _nested(partition, body, input_views, captured_views, beside=False, changing=None):
     """A partition of a body whose inputs live in the given views of the outer buffers.
 
-    `changing`: which of them another turn finds changed, if it is the body of a loop."""
-    mark, merge = len(partition.buffers), True
+    `changing`: which of them another turn finds changed, if it is the body of a loop. What is
+    stored and merged in the end, the next partition of the same body begins with (`learnt`): else
+    loops in loops would be partitioned again and again."""
+    mark = len(partition.buffers)
+    key = id(body.graph), beside, changing is None
     forced, cuts = stored_anyhow(body.graph)
     if changing is not None:
         forced |= costly_invariants(body.graph, changing)
+    known, merge = partition.learnt.get(key, (frozenset(), True))
+    forced |= known
     rounds = 8
     while rounds:
         del partition.buffers[mark:]
@@ -43,7 +48,7 @@ def _nested(partition, body, input_views, captured_views, beside=False, changing
             del partition.aliases[number]
         inner = Partition(
             body.graph, body.table, partition.target, forced, partition.plan_contraction,
-            partition.buffers, merge, cuts,
+            partition.buffers, merge, cuts, partition.learnt,
         )  # fmt: skip
         for node, view in zip(body.graph.inputs, input_views, strict=True):
             inner.views[node.id] = view
@@ -60,6 +65,7 @@ def _nested(partition, body, input_views, captured_views, beside=False, changing
         if not twice:
             break
         forced = forced | heaviest(twice, inner.work.node_of)
+    partition.learnt[key] = forced, merge
     return inner
 
 

@@ -54,12 +54,14 @@ class Partition:
         buffers=None,
         merge_outputs=True,
         cuts=None,
+        learnt=None,
     ):
         self.graph = graph
         self.table = table
         self.target = target
         self.forced = forced
         self.cuts = cuts or {}  # nodes where chains are cut, by number (cut_chains.py)
+        self.learnt = {} if learnt is None else learnt  # of loops' bodies (loops.py)
         self.plan_contraction = plan_contraction
         self.views: dict = {}
         self.is_nested = buffers is not None
@@ -227,10 +229,12 @@ def partition_graph(graph: Graph, table, target: CpuTarget, plan_contraction=Non
     fused loops).
     """
     forced, cuts = stored_anyhow(graph)
-    merge = True
+    merge, learnt = True, dict[tuple, tuple]()
 
     def parted() -> Partition:
-        partition = Partition(graph, table, target, forced, plan_contraction, None, merge, cuts)
+        partition = Partition(
+            graph, table, target, forced, plan_contraction, None, merge, cuts, learnt
+        )
         partition.run()
         return partition
 
