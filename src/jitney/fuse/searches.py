@@ -1,7 +1,8 @@
-"""Steps for searches, counts and inner products: native routines on whole arrays.
+"""Steps for searches, counts, inner products and special functions: native routines on whole arrays.
 
-In: "first_extreme", "searchsorted", "count", "histogram" and "inner" calls (lower/reduce.py,
-lower/halving.py, lower/counting.py, lower/dot.py). Out: native steps (csrc/routines/README.md).
+In: "first_extreme", "searchsorted", "count", "histogram", "inner" and "special" calls
+(lower/reduce.py, halving.py, counting.py, dot.py, special.py). Out: native steps
+(csrc/routines/README.md).
 Invariant: sums and counts are cut into pieces by sizes alone, so that results are the same for any
 number of threads.
 """
@@ -92,6 +93,19 @@ def _inner(partition, node, item) -> None:
             [1], 2.0 * pieces)
 
 
+NS_PER_SPECIAL = {"igamma_grad_a": 300.0, "random_gamma_grad": 300.0}  # others: zeta
+
+
+def _special(partition, node, item) -> None:
+    """attrs[2]: the function's name; operands of one shape."""
+    views = [stored_view(partition, a) for a in node.args]
+    (result,) = _results(partition, node)
+    count, name = math.prod(result.shape), node.attrs[2]
+    cost = NS_PER_SPECIAL.get(name, 60.0) * count
+    _native(partition, item, name, [*views, result], (), count, _grain(count, cost), [2], cost)
+
+
+CALLS["special"] = _special
 CALLS["first_extreme"] = _first_extreme
 CALLS["searchsorted"] = _searchsorted
 CALLS["count"] = _count

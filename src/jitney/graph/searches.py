@@ -1,5 +1,5 @@
-"""What "first_extreme", "searchsorted", "count", "histogram" and "inner" calls mean, for the
-interpreter of graphs.
+"""What "first_extreme", "searchsorted", "count", "histogram", "inner" and "special" calls mean, for
+the interpreter of graphs.
 
 In: a call node and its operands as NumPy arrays. Out: the results, as a tuple.
 """
@@ -7,6 +7,7 @@ In: a call node and its operands as NumPy arrays. Out: the results, as a tuple.
 import numpy as np
 
 from ..ir.types import DTYPE_OF_CODE
+from ..lax import special_values
 
 
 def interpret_first_extreme(node, x):
@@ -50,7 +51,13 @@ def interpret_inner(node, a, b):
     return (np.array([found.real, found.imag], a.dtype),)
 
 
+def interpret_special(node, x, y):
+    """A special function of two numbers, by its name."""
+    return (getattr(special_values, node.attrs[2])(x, y),)
+
+
 SEARCHES = {
     "first_extreme": interpret_first_extreme, "searchsorted": interpret_searchsorted,
     "count": interpret_count, "histogram": interpret_histogram, "inner": interpret_inner,
+    "special": interpret_special,
 }  # fmt: skip

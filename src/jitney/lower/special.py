@@ -1,7 +1,8 @@
 """Lowering of functions without a formula of the graph's own operations.
 
-The incomplete gamma and beta functions, zeta and their derivatives are SciPy's, in float64, as
-python steps: their series end when they have converged, which differs from element to element.
+The incomplete gamma and beta functions are SciPy's, in float64, as python steps: their series end
+when they have converged, which differs from element to element. Their derivatives, zeta and
+polygamma are native routines, in float64, too (SciPy has no derivatives, and takes one thread).
 `mulhi` is arithmetic; the others are callbacks and selections.
 """
 
@@ -9,10 +10,7 @@ from ..ir.types import bits_of, kind_of
 from .python_steps import call_python
 from .rules import RULES, LoweringError, lower_rule
 
-_BY_SCIPY = (
-    "igamma", "igammac", "igamma_grad_a", "random_gamma_grad", "zeta", "polygamma",
-    "regularized_incomplete_beta",
-)  # fmt: skip
+_BY_SCIPY = ("igamma", "igammac", "regularized_incomplete_beta")
 _CALLBACKS = ("pure_callback", "io_callback", "debug_callback", "debug_print", "rng_uniform")
 _OTHERS = ("scatter_apply", "dce_sink")
 
@@ -21,6 +19,15 @@ _OTHERS = ("scatter_apply", "dce_sink")
 def lower_python(ctx, eqn, *values):
     results = call_python(ctx, eqn, values)
     return results if eqn.primitive.multiple_results else results[0]
+
+
+@lower_rule("igamma_grad_a", "random_gamma_grad", "zeta", "polygamma")
+def lower_special(ctx, eqn, *values):
+    g, aval = ctx.g, eqn.outvars[0].aval
+    wide = [g.convert(ctx.spread(x, aval.shape), "f64") for x in values]
+    results = [(aval.shape, "f64")]
+    (found,) = g.call("special", wide, results, (eqn.primitive.name,))
+    return g.convert(found, values[0].dtype)
 
 
 # ---------------------------------------------------------------------- mulhi
