@@ -81,7 +81,7 @@ class _Leaders:
     """Of each node that is stored, the first of those one kernel computes with it."""
 
     def __init__(self, forced):
-        self.forced = forced
+        self.forced, self.known = forced, dict[int, set]()
         self.latest: dict[tuple, tuple[Node, int]] = {}  # by shape
 
     def leader_of(self, node: Node) -> int:
@@ -93,7 +93,7 @@ class _Leaders:
     def _join(self, node: Node, other: Node) -> bool:
         if may_be_merged(node):
             return shares_source(node, [other])
-        return is_elementwise(node) and share_work(node, other, self.forced)
+        return is_elementwise(node) and share_work(node, other, self.forced, self.known)
 
 
 def worth_storing(twice, partition: Any, forced) -> frozenset:

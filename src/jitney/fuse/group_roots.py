@@ -101,13 +101,13 @@ def with_neighbours(partition: Any, node: Node) -> list[tuple]:
 
 def _sharing_work(partition: Any, node: Node) -> list[tuple]:
     """Other arrays of this shape waiting that are made of what this one is made of."""
-    group = [node]
-    if len(_made_of(node, partition.forced)) >= SHARED_WORK:
+    group, known = [node], partition.made_of
+    if len(_made_of(node, partition.forced, known)) >= SHARED_WORK:
         for other in reversed(_waiting(partition)):
             if (
                 len(group) < MOST_ALIKE
                 and is_elementwise(other) and other.shape == node.shape
-                and share_work(node, other, partition.forced)
+                and share_work(node, other, partition.forced, known)
                 and not any(depends(other, x) or depends(x, other) for x in group)
             ):  # fmt: skip
                 group.append(other)
@@ -115,14 +115,17 @@ def _sharing_work(partition: Any, node: Node) -> list[tuple]:
     return [(other, partition.views[other.id]) for other in group[1:]]
 
 
-def share_work(a: Node, b: Node, forced) -> bool:
-    """Whether kernels of their own would both compute much."""
-    return len(_made_of(a, forced) & _made_of(b, forced)) >= SHARED_WORK
+def share_work(a: Node, b: Node, forced, known: dict) -> bool:
+    """Whether kernels of their own would both compute much; `known`: of what nodes are made."""
+    return len(_made_of(a, forced, known) & _made_of(b, forced, known)) >= SHARED_WORK
 
 
-def _made_of(start: Node, forced) -> set[int]:
+def _made_of(start: Node, forced, known: dict) -> set[int]:
     """The nearest elementwise nodes of its shape that its kernel would compute."""
+    if start.id in known:
+        return known[start.id]
     seen, waiting = set[int](), deque(start.args)
+    known[start.id] = seen
     while waiting and len(seen) < MOST_LOOKED_AT:
         n = waiting.popleft()
         if n.id not in seen and n.id not in forced and n.shape == start.shape and n.args:

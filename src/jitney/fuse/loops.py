@@ -11,7 +11,7 @@ from ..ir.types import nbytes_of
 from .alternate import LEAST_TURNS, alternate, alternate_while
 from .block_turns import block_turns, keep_in_caches
 from .buffers import CopyStep, Item, LoopStep, View, choose_branch, touched, whole
-from .choose_stored import heaviest, stored_anyhow
+from .choose_stored import heaviest, stored_anyhow, worth_storing
 from .in_place import is_whole_copy, merge_copies, readers_first, root_of, update_in_place
 from .invariant import costly_invariants, split_invariant
 from .lane_loop import build_lane_loop
@@ -26,6 +26,7 @@ from .write_kernel import add_kernel
 
 SMALL_LOOP_NS = 100.0
 LOOP_TURN_NS = 30.0  # a turn of a loop in registers
+ROUNDS = 8  # partitions of a body tried at most
 
 
 def _nested(partition, body, input_views, captured_views, beside=False, changing=None):
@@ -41,7 +42,7 @@ def _nested(partition, body, input_views, captured_views, beside=False, changing
         forced |= costly_invariants(body.graph, changing)
     known, merge = partition.learnt.get(key, (frozenset(), True))
     forced |= known
-    rounds = 8
+    rounds = ROUNDS
     while rounds:
         del partition.buffers[mark:]
         for number in [b for b in partition.aliases if b >= mark]:
@@ -61,10 +62,16 @@ def _nested(partition, body, input_views, captured_views, beside=False, changing
             merge = False
             continue  # not counted: what waits for itself must not be the last word
         rounds -= 1
-        twice = inner.work.computed_twice(forced) | inner.work.computed_again(forced)
-        if not twice:
+        twice = inner.work.computed_twice(forced)
+        repeated = inner.work.computed_again(forced)
+        if not twice and not repeated:
             break
-        forced = forced | heaviest(twice, inner.work.node_of)
+        if twice and rounds < ROUNDS - 1:
+            forced = forced | worth_storing(twice, inner, forced)
+        else:
+            repeated |= twice
+        if repeated:
+            forced = forced | heaviest(repeated, inner.work.node_of)
     partition.learnt[key] = forced, merge
     return inner
 

@@ -62,6 +62,7 @@ class Partition:
         self.forced = forced
         self.cuts = cuts or {}  # nodes where chains are cut, by number (cut_chains.py)
         self.learnt = {} if learnt is None else learnt  # of loops' bodies (loops.py)
+        self.made_of: dict[int, set] = {}  # what kernels of nodes would compute (group_roots.py)
         self.plan_contraction = plan_contraction
         self.views: dict = {}
         self.is_nested = buffers is not None

@@ -1,4 +1,4 @@
-"""Steps for searches, counts, inner products and special functions: native routines on whole arrays.
+"""Steps for searches, counts, inner products, special functions: native routines on arrays.
 
 In: "first_extreme", "searchsorted", "count", "histogram", "inner" and "special" calls
 (lower/reduce.py, halving.py, counting.py, dot.py, special.py). Out: native steps
