@@ -154,7 +154,8 @@ class KernelBuilder(Stages):
             return expr
         self.partition.note_computed(node, self)
         guard = -1 if mask is None else mask.id
-        self.partition.note_place(node, self.root_key, index, guard, expr.cost)
+        columns = len(self.root_indices)
+        self.partition.note_place(node, self.root_key, index, guard, expr.cost, columns)
         return self.keep(node, index, expr) if mask is None else expr
 
     def _times_repeated(self, expr) -> int:

@@ -108,11 +108,29 @@ def _sharing_work(partition: Any, node: Node) -> list[tuple]:
                 len(group) < MOST_ALIKE
                 and is_elementwise(other) and other.shape == node.shape
                 and share_work(node, other, partition.forced, known)
-                and not any(depends(other, x) or depends(x, other) for x in group)
+                and not _waits(partition, other, group)
+                and not any(_waits(partition, x, [other, *group]) for x in group)
             ):  # fmt: skip
                 group.append(other)
                 partition.pending.remove(other)
     return [(other, partition.views[other.id]) for other in group[1:]]
+
+
+def _waits(partition: Any, node: Node, others: list[Node]) -> bool:
+    """Whether a node needs what other kernels make of some of the others; what it needs of them by
+    itself, a kernel of all of them has."""
+    here, stack, seen = {x.id for x in others}, [node], set[int]()
+    while stack:
+        for a in stack.pop().args:
+            if a.id in here or a.id in seen or a.op == "lit":
+                continue
+            seen.add(a.id)
+            is_there = a.id in partition.forced or partition.view_of(a) is not None
+            if is_elementwise(a) and not is_there:
+                stack.append(a)
+            elif any(depends(a, x) for x in others):
+                return True
+    return False
 
 
 def share_work(a: Node, b: Node, forced, known: dict) -> bool:

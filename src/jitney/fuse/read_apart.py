@@ -7,6 +7,10 @@ element. Four steps of a reaction with diffusion on 512 x 512 took 1280 us so, a
 
 Operands first, so that the cost of a node counts what is stored below it as read, and what is not
 as computed at each place.
+
+[Note: code] Of small arrays it is the code that counts, not how often it runs: two halves are two
+places, though each element is computed once. Keys split six times over, each time from both words
+of the one before, were 180 kernels of some thousand expressions, and are 9.
 """
 
 from ..graph.elementwise import is_elementwise
@@ -17,6 +21,7 @@ from .expressions import COST
 MOST_AGAIN = 32  # vector instructions an element that reading a stored value is dearer than
 LEAST_WORK = 1 << 16  # of all elements that is worth a kernel more
 MOST_BELOW = 200  # nodes below one that are looked at
+SMALL, MOST_TWICE = 4096, 64  # elements of an array, and its operations that may be written again
 _VIEWS = frozenset("slice pad concat transpose reverse reshape dynamic_slice framed".split())
 _PARTS = frozenset("pad concat framed".split())  # of whose elements a node has only some
 _NUMBERS = frozenset("lit iota empty".split())
@@ -25,7 +30,26 @@ _NUMBERS = frozenset("lit iota empty".split())
 def read_apart(graph: Graph) -> set[int]:
     """See the module's text."""
     nodes = graph.nodes()
-    times = _times_read(graph, nodes)
+    found = _computed_again(graph, nodes)
+    return found | _written_again(graph, nodes, found)
+
+
+def _written_again(graph: Graph, nodes: list[Node], stored: set[int]) -> set[int]:
+    """See [Note: code]."""
+    places = _times_read(graph, nodes, lambda user, node: 1.0)
+    costs: dict[int, float] = {}
+    found = set(stored)
+    for node in nodes:
+        if places[node.id] > 1 and node.size <= SMALL and is_elementwise(node):
+            cost = costs[node.id] = _cost(node, places, costs, found)
+            if (places[node.id] - 1) * cost > MOST_TWICE:
+                found.add(node.id)
+    return found
+
+
+def _computed_again(graph: Graph, nodes: list[Node]) -> set[int]:
+    """What would be computed again for many elements."""
+    times = _times_read(graph, nodes, lambda user, node: user.size / node.size)
     costs: dict[int, float] = {}  # of nodes that are read at several places
     found: set[int] = set()
     for node in nodes:
@@ -38,9 +62,10 @@ def read_apart(graph: Graph) -> set[int]:
     return found
 
 
-def _times_read(graph: Graph, nodes: list[Node]) -> dict[int, float]:
+def _times_read(graph: Graph, nodes: list[Node], share) -> dict[int, float]:
     """How often elementwise operations read each element of a node, themselves or through views, if
-    all of them are computed in one kernel: once by those that read it where it is."""
+    all of them are computed in one kernel: once by those that read it where it is. `share(user,
+    node)`: how much of the node a view of it is."""
     times: dict[int, float] = {}
     for node in reversed(nodes):
         users = {user.id: user for user in graph.users_of(node)}
@@ -48,7 +73,7 @@ def _times_read(graph: Graph, nodes: list[Node]) -> dict[int, float]:
         count = 1.0 if any(map(is_elementwise, users.values())) else 0.0
         for user in users.values():
             if user.op in _VIEWS and node.size:
-                count += times[user.id] * (1 if user.op in _PARTS else user.size / node.size)
+                count += times[user.id] * (1 if user.op in _PARTS else share(user, node))
         times[node.id] = count
     return times
 

@@ -54,7 +54,7 @@ class Leaves:
     def note_repeated(self, node, cost):
         pass
 
-    def note_place(self, node, root, index, guard, cost):
+    def note_place(self, node, root, index, guard, cost, columns):
         return None
 
     def should_split(self, node, is_row):

@@ -26,19 +26,21 @@ class RepeatedWork:
         self.most = REPEATED_IN_LOOP if is_nested else REPEATED_WORK
         self.computed: dict[int, set] = {}
         self.node_of: dict[int, Node] = {}
-        self.places: dict[tuple, tuple[int, set]] = {}
+        self.places: dict[tuple, tuple[int, int, set]] = {}
         self.repeated: dict[int, int] = {}
 
     def note_computed(self, node: Node, root: int) -> None:
         self.computed.setdefault(node.id, set()).add(root)
         self.node_of[node.id] = node
 
-    def note_place(self, node: Node, root: int, index, guard: int, cost: int) -> None:
+    def note_place(
+        self, node: Node, root: int, index, guard: int, cost: int, columns: int = 1
+    ) -> None:
         """One kernel computes `node` at this index, under this condition; with other constants the
-        index is a neighbour's."""
+        index is a neighbour's. `columns`: of its result that are written out, each at its place."""
         key = (node.id, root, tuple([a[1] for a in index]))
         where = (tuple([a[0] for a in index]), guard)
-        self.places.setdefault(key, (cost, set()))[1].add(where)
+        self.places.setdefault(key, (cost, columns, set()))[2].add(where)
 
     def note_repeated(self, node: Node, cost: int) -> None:
         """A kernel computes each element of `node` again and again, at this cost in all."""
@@ -54,8 +56,8 @@ class RepeatedWork:
         }
         return twice | {
             node
-            for (node, _, _), (cost, where) in self.places.items()
-            if (len(where) - 1) * cost > MOST_DUPLICATED and node not in forced
+            for (node, _, _), (cost, columns, where) in self.places.items()
+            if (len(where) - columns) * cost > MOST_DUPLICATED and node not in forced
         }  # fmt: skip
 
     def computed_again(self, forced) -> set[int]:

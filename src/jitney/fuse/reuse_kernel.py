@@ -148,9 +148,9 @@ class Recorder:
         self.log["computed", self._number(node)] = None
         self.partition.work.note_computed(node, builder.root_key)
 
-    def note_place(self, node: Node, root: int, index: tuple, guard: int, cost: int) -> None:
-        self.log["place", self._number(node), index, guard, cost] = None
-        self.partition.work.note_place(node, root, index, guard, cost)
+    def note_place(self, node: Node, root: int, *where: Any) -> None:
+        self.log["place", self._number(node), *where] = None
+        self.partition.work.note_place(node, root, *where)
 
     def note_repeated(self, node: Node, cost: int) -> None:
         self.log["repeated", self._number(node), cost] = None
