@@ -127,7 +127,7 @@ void solve_left(const T* a, int64_t n, T* x, int64_t m, Triangle t) {
   char side = 'R', uplo = t.lower ? 'U' : 'L', trans = "NTC"[t.op], diag = t.unit ? 'U' : 'N';
   int rows = static_cast<int>(m), size = static_cast<int>(n);
   T one = number<T>(1);
-  LibraryThreads threads(1.0 * n * n * m);
+  LibraryThreads threads(2.0 * n * n * m);
   fortran<T>(kTrsm, &side, &uplo, &trans, &diag, &rows, &size, &one, const_cast<T*>(a), &size, x, &rows);
 }
 
@@ -143,7 +143,7 @@ void solve_right(const T* a, int64_t n, T* x, int64_t m, Triangle t) {
   char side = 'L', uplo = t.lower ? 'U' : 'L', trans = "NTC"[t.op], diag = t.unit ? 'U' : 'N';
   int size = static_cast<int>(n), columns = static_cast<int>(m);
   T one = number<T>(1);
-  LibraryThreads threads(1.0 * n * n * m);
+  LibraryThreads threads(2.0 * n * n * m);
   fortran<T>(kTrsm, &side, &uplo, &trans, &diag, &size, &columns, &one, const_cast<T*>(a), &size, x, &size);
 }
 

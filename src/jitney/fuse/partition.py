@@ -37,7 +37,8 @@ from .reshape_broadcast import reshaped_broadcast
 from .sibling_reductions import Waiting, is_large
 
 # Partitions tried: forcing more values into buffers rarely changes a third one, but what rows would
-# repeat is looked for in two more (roots in gradients of batch normalization: .7 to .9 of the time)
+# repeat, or kernels would compute of many elements, is looked for in two more (roots in gradients of
+# batch normalization: .7 to .9 of the time)
 ROUNDS, MORE_ROUNDS = 3, 2
 
 
@@ -246,7 +247,7 @@ def partition_graph(graph: Graph, table, target: CpuTarget, plan_contraction=Non
             partition = parted()
         work = partition.work
         twice, repeated = work.computed_twice(forced), work.computed_again(forced)
-        if not repeated and (not twice or turn >= ROUNDS - 1):
+        if not repeated and (not twice or turn >= ROUNDS - 1 and not work.is_much(twice)):
             break
         if repeated:
             forced = forced | heaviest(repeated, work.node_of)
