@@ -229,7 +229,10 @@ struct Reader {
       ok = ok && (inner.kind == kStepKernel || inner.kind == kStepCopy) && inner.grain >= 1 && inner.extent >= 1;
       ok = ok && (inner.extent - 1) / inner.grain + 1 == step->extent;
     }
-    if (!ok) PyErr_SetString(PyExc_ValueError, "Program: all steps of a for step in blocks have as many blocks as it, and few operands");
+    if (!ok) {
+      PyErr_SetString(PyExc_ValueError,
+                      "Program: all steps of a for step in blocks have as many blocks as it, and few operands");
+    }
     return ok;
   }
 

@@ -17,7 +17,8 @@ void* lapack_pointers[4][kLapackCount];
 
 namespace {
 
-constexpr double kFewOperations = 2e7;  // half a millisecond of one thread
+// From half a microsecond of one thread, for which the library takes no other anyway, to half a millisecond.
+constexpr double kLeastOperations = 200, kFewOperations = 2e7;
 
 void (*set_library_threads)(int) = nullptr;
 int (*get_library_threads)() = nullptr;
@@ -105,7 +106,8 @@ PyMethodDef functions[] = {
 
 }  // namespace
 
-LibraryThreads::LibraryThreads(double operations) : few_(operations < kFewOperations && set_library_threads) {
+LibraryThreads::LibraryThreads(double operations)
+    : few_(set_library_threads && operations >= kLeastOperations && operations < kFewOperations) {
   if (!few_) return;
   std::lock_guard<std::mutex> lock(*threads_mutex);
   if (few_now++ > 0) return;

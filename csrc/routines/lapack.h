@@ -133,10 +133,10 @@ inline void fortran(LapackName name, Args*... args) {
   reinterpret_cast<void (*)(Args*...)>(lapack_pointers[kLapackType<T>][name])(args...);
 }
 
-// While it lives, the library takes no threads of its own for a matrix that needs so many operations, if these are few:
-// its threads spin for some 25 ms after a call, on the CPUs that other kernels' threads would take, and where others
-// work as well they wait for one another (a Cholesky factor of 100 x 100 in 24 ms instead of 0.02). What is few depends
-// on the matrix alone, so that results do not depend on what else runs.
+// While it lives, the library takes no threads of its own, if matrices need few operations (so many) each: its threads
+// spin for some 25 ms after a call, on the CPUs that other kernels' threads would take, and beside other programs they
+// wait for one another (a regression by Gaussian processes 24 ms instead of 0.45). What is few depends on the matrix
+// alone, so that results do not depend on what else runs.
 class LibraryThreads {
  public:
   explicit LibraryThreads(double operations);

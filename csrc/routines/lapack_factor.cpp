@@ -39,7 +39,6 @@ struct Eigh {
     char job = params[2] ? 'V' : 'N', uplo = params[1] ? 'L' : 'U';
     int n = static_cast<int>(params[0]), info = 0;
     int lrwork = 1 + 5 * n + 2 * n * n, liwork = 3 + 5 * n;
-    LibraryThreads threads(kShared * n * n * n);
     if constexpr (kIsComplex<T>)
       fortran<T>(kSyevd, &job, &uplo, &n, p.a, &n, w, p.work, &lwork, p.rwork, &lrwork, p.iwork, &liwork, &info);
     else
@@ -61,6 +60,7 @@ struct Eigh {
     return {lwork, carve.used};
   }
   static void run(void* const* ptrs, const int64_t* params, int64_t lo, int64_t hi) {
+    LibraryThreads threads(kShared * params[0] * params[0] * params[0]);
     int64_t n = params[0];
     Carve carve{static_cast<char*>(ptrs[3]) + lo / params[5] * params[4]};
     Parts p(carve, n, params[3]);
@@ -85,7 +85,6 @@ struct Eigh {
 template <class T>
 void make_q(T* q, int64_t rows, int64_t columns, int64_t reflectors, T* tau, T* work, int lwork) {
   int m = static_cast<int>(rows), n = static_cast<int>(columns), k = static_cast<int>(reflectors), info = 0;
-  LibraryThreads threads(kShared * m * n * k);
   if (n > 0) fortran<T>(kOrgqr, &m, &n, &k, q, &m, tau, work, &lwork, &info);
 }
 
@@ -100,7 +99,6 @@ int64_t make_q_lwork(int64_t rows, int64_t columns, int64_t reflectors) {
 template <class T>
 void factor(T* a, int64_t rows, int64_t columns, int32_t* jpvt, T* tau, T* work, Real<T>* rwork, int lwork) {
   int m = static_cast<int>(rows), n = static_cast<int>(columns), info = 0;
-  LibraryThreads threads(kShared * m * n * lesser(m, n));
   if (!jpvt) {
     fortran<T>(kGeqrf, &m, &n, a, &m, tau, work, &lwork, &info);
   } else if constexpr (kIsComplex<T>) {
@@ -141,6 +139,7 @@ struct QR {
     return {lwork, carve.used};
   }
   static void run(void* const* ptrs, const int64_t* params, int64_t lo, int64_t hi) {
+    LibraryThreads threads(kShared * params[0] * params[1] * lesser(params[0], params[1]));
     int64_t m = params[0], n = params[1], width = width_of(params), k = lesser(m, n);
     int lwork = static_cast<int>(params[4]);
     Carve carve{static_cast<char*>(ptrs[4]) + lo / params[6] * params[5]};
@@ -176,6 +175,7 @@ struct Geqrf {
     return {lwork, carve.used};
   }
   static void run(void* const* ptrs, const int64_t* params, int64_t lo, int64_t hi) {
+    LibraryThreads threads(kShared * params[0] * params[1] * lesser(params[0], params[1]));
     int64_t m = params[0], n = params[1];
     Carve carve{static_cast<char*>(ptrs[3]) + lo / params[4] * params[3]};
     Parts p(carve, m, n, params[2]);
@@ -203,6 +203,7 @@ struct HouseholderProduct {
     return {lwork, carve.used};
   }
   static void run(void* const* ptrs, const int64_t* params, int64_t lo, int64_t hi) {
+    LibraryThreads threads(kShared * params[0] * params[1] * lesser(params[0], params[1]));
     int64_t m = params[0], n = params[1], k = params[2];
     Carve carve{static_cast<char*>(ptrs[3]) + lo / params[5] * params[4]};
     Parts p(carve, params, params[3]);
@@ -247,7 +248,6 @@ struct SVD {
     int m = static_cast<int>(params[0]), n = static_cast<int>(params[1]), info = 0;
     int ldvt = static_cast<int>(wide(params, 1));
     if (ldvt < 1) ldvt = 1;
-    LibraryThreads threads(kShared * m * n * lesser(m, n));
     if (params[3]) {
       if constexpr (kIsComplex<T>)
         fortran<T>(kGesvd, &job, &same, &m, &n, p.a, &m, s, p.u, &m, p.vt, &ldvt, p.work, &lwork, p.rwork, &info);
@@ -276,6 +276,7 @@ struct SVD {
     return {lwork, carve.used};
   }
   static void run(void* const* ptrs, const int64_t* params, int64_t lo, int64_t hi) {
+    LibraryThreads threads(kShared * params[0] * params[1] * lesser(params[0], params[1]));
     int64_t m = params[0], n = params[1], k = lesser(m, n), left = wide(params, 0), right = wide(params, 1);
     Carve carve{static_cast<char*>(ptrs[4]) + lo / params[6] * params[5]};
     Parts p(carve, params, params[4]);

@@ -41,7 +41,6 @@ bool large_cholesky(const T* a, T* out, int64_t n) {
   // Column-major, this is the transpose: A^T = U^H U with U = L^T.
   char uplo = 'U';
   int size = static_cast<int>(n), info = 0;
-  LibraryThreads threads(n * n * (n / 3.0));
   fortran<T>(kPotrf, &uplo, &size, out, &size, &info);
   return info == 0;
 }
@@ -50,6 +49,7 @@ bool large_cholesky(const T* a, T* out, int64_t n) {
 template <class T>
 struct Cholesky {
   static void run(void* const* ptrs, const int64_t* params, int64_t lo, int64_t hi) {
+    LibraryThreads threads(params[0] * params[0] * (params[0] / 3.0));
     int64_t n = params[0];
     with_size(n, [=](auto known) {
       for (int64_t row = lo; row < hi; ++row) {
@@ -127,7 +127,6 @@ void solve_left(const T* a, int64_t n, T* x, int64_t m, Triangle t) {
   char side = 'R', uplo = t.lower ? 'U' : 'L', trans = "NTC"[t.op], diag = t.unit ? 'U' : 'N';
   int rows = static_cast<int>(m), size = static_cast<int>(n);
   T one = number<T>(1);
-  LibraryThreads threads(2.0 * n * n * m);
   fortran<T>(kTrsm, &side, &uplo, &trans, &diag, &rows, &size, &one, const_cast<T*>(a), &size, x, &rows);
 }
 
@@ -143,7 +142,6 @@ void solve_right(const T* a, int64_t n, T* x, int64_t m, Triangle t) {
   char side = 'L', uplo = t.lower ? 'U' : 'L', trans = "NTC"[t.op], diag = t.unit ? 'U' : 'N';
   int size = static_cast<int>(n), columns = static_cast<int>(m);
   T one = number<T>(1);
-  LibraryThreads threads(2.0 * n * n * m);
   fortran<T>(kTrsm, &side, &uplo, &trans, &diag, &size, &columns, &one, const_cast<T*>(a), &size, x, &size);
 }
 
@@ -151,6 +149,7 @@ void solve_right(const T* a, int64_t n, T* x, int64_t m, Triangle t) {
 template <class T>
 struct TriangularSolve {
   static void run(void* const* ptrs, const int64_t* params, int64_t lo, int64_t hi) {
+    LibraryThreads threads(2.0 * params[0] * params[0] * params[1]);
     int64_t n = params[0], m = params[1];
     Triangle t = {params[3] != 0, params[5] != 0, static_cast<int>(params[4])};
     memcpy(static_cast<T*>(ptrs[2]) + lo * n * m, static_cast<const T*>(ptrs[1]) + lo * n * m,
@@ -203,12 +202,12 @@ struct LU {
   static void large(const T* a, T* out, int32_t* pivots, T* work, int64_t rows, int64_t columns) {
     int m = static_cast<int>(rows), n = static_cast<int>(columns), info = 0;
     transpose_copy(a, work, rows, columns);
-    LibraryThreads threads(0.7 * m * n * (m < n ? m : n));
     fortran<T>(kGetrf, &m, &n, work, &m, pivots, &info);
     for (int64_t k = 0; k < (rows < columns ? rows : columns); ++k) --pivots[k];
     transpose_copy(work, out, columns, rows);
   }
   static void run(void* const* ptrs, const int64_t* params, int64_t lo, int64_t hi) {
+    LibraryThreads threads(0.7 * params[0] * params[1] * (params[0] < params[1] ? params[0] : params[1]));
     int64_t m = params[0], n = params[1], k = m < n ? m : n;
     T* work = reinterpret_cast<T*>(static_cast<char*>(ptrs[4]) + lo / params[4] * params[3]);
     for (int64_t row = lo; row < hi; ++row) {
@@ -238,6 +237,7 @@ struct LUSolve {
     return {0, carve.used};
   }
   static void run(void* const* ptrs, const int64_t* params, int64_t lo, int64_t hi) {
+    LibraryThreads threads(2.0 * params[0] * params[0] * params[1]);
     int64_t n = params[0], m = params[1];
     int op = static_cast<int>(params[2]);
     size_t row_bytes = static_cast<size_t>(m) * sizeof(T);

@@ -27,10 +27,10 @@ Logs logs_of(double x) {
   double product = 1, sum = 0;
   for (; x < kStirling; x += 1) product *= x, sum += 1 / x;
   const double r = 1 / x, s = r * r, log_x = std::log(x);
-  const double series =
-      r * (1. / 12 - s * (1. / 360 - s * (1. / 1260 - s * (1. / 1680 - s * (1. / 1188 - s * (691. / 360360 - s / 156))))));
-  const double slope = s * (1. / 12 - s * (1. / 120 - s * (1. / 252 - s * (1. / 240 - s * (1. / 132 - s * (691. / 32760 -
-                                                                                                        s / 12))))));
+  const double series = r * (1. / 12 - s * (1. / 360 - s * (1. / 1260 - s * (1. / 1680 - s * (1. / 1188 -
+                        s * (691. / 360360 - s / 156))))));
+  const double slope = s * (1. / 12 - s * (1. / 120 - s * (1. / 252 - s * (1. / 240 - s * (1. / 132 -
+                       s * (691. / 32760 - s / 12))))));
   constexpr double kHalfLogTwoPi = 0.91893853320467274178;
   return {(x - 0.5) * log_x - x + kHalfLogTwoPi + series - std::log(product), log_x - 0.5 * r - slope - sum};
 }
