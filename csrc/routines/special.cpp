@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN(), kInf = std::numeric_limits<double>::infinity();
 constexpr double kEpsilon = 0x1p-53;
-constexpr int kTerms = 2000;
+constexpr int kTerms = 1 << 20;  // six times the root of a are needed
 constexpr double kStirling = 10;  // from here on eight terms of the series are good to 1e-17
 
 struct Logs {

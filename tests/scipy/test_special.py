@@ -163,3 +163,28 @@ def test_a_function_is_one_program():
         f = getattr(special, name)
         args = (x, x) if name == "betaln" else (x,)
         np.testing.assert_allclose(jitney.jit(lambda *a, f=f: f(*a))(*args), f(*args), rtol=1e-6)
+
+
+@pytest.mark.parametrize("a", [0.01, 0.3, 1.0, 7.5, 90.0, 2500.0, 4e5, 1e7])
+def test_samples_of_the_gamma_distribution_move_with_its_shape(a):
+    """As quantiles do; of large shapes the density underflows, not its quotient."""
+    share = np.array([0.02, 0.3, 0.5, 0.9, 0.999])
+    step = 1e-5 * a
+    ends = [scipy.special.gammaincinv(a + s, share) for s in (-step, step)]
+    with jitney.enable_x64(True):
+        x = scipy.special.gammaincinv(a, share)
+        found = jitney.jit(jitney.lax.random_gamma_grad)(np.full_like(x, a), x)
+        np.testing.assert_allclose(found, (ends[1] - ends[0]) / (2 * step), rtol=2e-4)
+
+
+def test_zeta_and_polygamma_from_end_to_end():
+    with jitney.enable_x64(True):
+        s, q = np.meshgrid([1.0001, 1.5, 2, 3, 7, 20.5, 40, 150], [1e-3, 0.4, 1, 2.5, 9, 30, 1e6])
+        np.testing.assert_allclose(
+            jitney.jit(jitney.lax.zeta)(s, q), scipy.special.zeta(s, q), rtol=1e-13
+        )
+        m, x = np.meshgrid(np.arange(12.0), [1e-3, 0.4, 1, 2.5, 9, 30, 1e6])
+        np.testing.assert_allclose(
+            jitney.jit(jitney.lax.polygamma)(m, x),
+            scipy.special.polygamma(m.astype(int), x), rtol=1e-12, atol=1e-300,
+        )  # fmt: skip

@@ -37,8 +37,8 @@ from .reshape_broadcast import reshaped_broadcast
 from .sibling_reductions import Waiting, is_large
 
 # Partitions tried: forcing more values into buffers rarely changes a third one, but what rows would
-# repeat, or kernels compute of many elements, is looked for in two more (roots in gradients of batch
-# normalization: .7 to .9 of the time)
+# repeat, or kernels compute of many elements, is looked for in two more (roots in gradients of
+# batch normalization: .7 to .9 of the time)
 ROUNDS, MORE_ROUNDS = 3, 2
 
 
