@@ -44,6 +44,12 @@ I = np.random.default_rng(1).integers(-5, 80, 333)
     lambda x: lax.reduce_window(x, 0.0, lax.add, (3, 3), (1, 1), "SAME"),
     lambda x: jnp.bincount(jnp.abs(x * 9).astype(int).ravel(), length=40),
     lambda x: (x > 0).any(1),
+    lambda x: lax.reduce_window(x > 1, False, lax.bitwise_or, (5, 5), (1, 1), "SAME"),
+    lambda x: jnp.sort((x * 20).astype(jnp.int8), 0),
+    lambda x: lax.random_gamma_grad(jnp.abs(x) * 3 + 0.1, jnp.abs(x) + 0.01),
+    lambda x: (lax.zeta(abs(x) + 1.1, abs(x)), lax.polygamma(jnp.round(abs(x) * 3), x)),
+    lambda x: jnp.linalg.cholesky(x.T @ x + jnp.arange(1, 9)[:, None, None] * jnp.eye(65)),
+    lambda x: jnp.linalg.svd(x[:, :20]),
     lambda x: x[:0] + 1,
 ])
 def test_programs(fun):
