@@ -25,7 +25,7 @@ NEAR_NODES = 24  # below a node among which a common source is looked for
 # Elementwise nodes that two arrays are both made of, from which on one kernel makes both: the two
 # words of random bits, say, which else take all rounds each, or store what they share, and share
 # again what that is made of: each round a kernel.
-SHARED_WORK, MOST_LOOKED_AT = 16, 150
+SHARED_WORK, MOST_LOOKED_AT, ASKED_LATELY = 16, 150, 8
 
 
 # ---------------------------------------------------------------------- outputs
@@ -100,19 +100,21 @@ def with_neighbours(partition: Any, node: Node) -> list[tuple]:
 
 
 def _sharing_work(partition: Any, node: Node) -> list[tuple]:
-    """Other arrays of this shape waiting that are made of what this one is made of."""
-    group, known = [node], partition.made_of
-    if len(_made_of(node, partition.forced, known)) >= SHARED_WORK:
-        for other in reversed(_waiting(partition)):
-            if (
-                len(group) < MOST_ALIKE
-                and is_elementwise(other) and other.shape == node.shape
-                and share_work(node, other, partition.forced, known)
-                and not _waits(partition, other, group)
-                and not any(_waits(partition, x, [other, *group]) for x in group)
-            ):  # fmt: skip
-                group.append(other)
-                partition.pending.remove(other)
+    """Other arrays of this shape that were asked for lately and are made of what this one is."""
+    group, known, shape = [node], partition.made_of, node.shape
+    lately = partition.pending[-ASKED_LATELY:]
+    others = [n for n in lately if n.shape == shape and is_elementwise(n)]
+    if others and len(_made_of(node, partition.forced, known)) < SHARED_WORK:
+        return []
+    for other in reversed(others):
+        if (
+            len(group) < MOST_ALIKE
+            and share_work(node, other, partition.forced, known)
+            and not _waits(partition, other, group)
+            and not any(_waits(partition, x, [other, *group]) for x in group)
+        ):
+            group.append(other)
+            partition.pending.remove(other)
     return [(other, partition.views[other.id]) for other in group[1:]]
 
 

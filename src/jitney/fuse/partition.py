@@ -231,7 +231,7 @@ def partition_graph(graph: Graph, table, target: CpuTarget, plan_contraction=Non
     fused loops).
     """
     forced, cuts = stored_anyhow(graph)
-    merge, learnt = True, dict[tuple, tuple]()
+    merge, learnt, size = True, dict[tuple, tuple](), len(graph.nodes())
 
     def parted() -> Partition:
         partition = Partition(
@@ -247,7 +247,7 @@ def partition_graph(graph: Graph, table, target: CpuTarget, plan_contraction=Non
             partition = parted()
         work = partition.work
         twice, repeated = work.computed_twice(forced), work.computed_again(forced)
-        if not repeated and (not twice or turn >= ROUNDS - 1 and not work.is_much(twice)):
+        if not repeated and (not twice or turn >= ROUNDS - 1 and not work.is_much(twice, size)):
             break
         if repeated:
             forced = forced | heaviest(repeated, work.node_of)

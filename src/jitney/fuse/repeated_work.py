@@ -16,7 +16,7 @@ LEAST_AGAIN = 64  # elements up to which computing a node again is always right
 # compile, gradients of running products and associative scans of a hundred .22 and .13.)
 MOST_DUPLICATED = 64
 REPEATED_WORK = 1 << 20  # beyond it a value that outer loops would compute again is stored
-MANY_AGAIN = 1 << 17  # elements for which one more partition is tried
+MANY_AGAIN, MANY_AGAIN_A_NODE = 1 << 17, 1 << 8  # elements for which one more partition is tried
 REPEATED_IN_LOOP = 1 << 16  # in the body of a loop, where one kernel more costs its call alone
 
 
@@ -61,10 +61,11 @@ class RepeatedWork:
             if (len(where) - columns) * cost > MOST_DUPLICATED and node not in forced
         }  # fmt: skip
 
-    def is_much(self, twice) -> bool:
-        """Whether these nodes are many elements that kernels compute after another one has."""
+    def is_much(self, twice, nodes: int) -> bool:
+        """Whether these are many elements that kernels compute after another one has, for a graph
+        of so many nodes: one more partition takes as long as it has nodes."""
         again = [(len(self.computed.get(i, ())) - 1) * self.node_of[i].size for i in twice]
-        return sum(n for n in again if n > 0) > MANY_AGAIN
+        return sum(n for n in again if n > 0) > max(MANY_AGAIN, MANY_AGAIN_A_NODE * nodes)
 
     def computed_again(self, forced) -> set[int]:
         """Costly nodes that a kernel computes again in each turn of its outer loops."""
