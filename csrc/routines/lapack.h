@@ -135,8 +135,8 @@ inline void fortran(LapackName name, Args*... args) {
 
 // While it lives, the library takes no threads of its own, if matrices need few operations (so many) each: its threads
 // spin for some 25 ms after a call, on the CPUs that other kernels' threads would take, and beside other programs they
-// wait for one another (a regression by Gaussian processes 24 ms instead of 0.45). What is few depends on the matrix
-// alone, not on the number of threads.
+// wait for one another (a regression by Gaussian processes beside two of them: every tenth call 8 to 24 ms, so 0.6 to
+// 4.5). What is few depends on the matrix alone, not on the number of threads.
 class LibraryThreads {
  public:
   explicit LibraryThreads(double operations);

@@ -120,9 +120,8 @@ def worth_storing(twice, partition: Any, forced) -> frozenset:
             now = computed.get(node.id, set())
             mine, through = mine | (now - through), through | now
             if len(mine) > 1 or not mine <= stored:
-                leader = leaders.leader_of(node)
-                stored |= {node.id, leader}
-                mine = {leader}
+                stored.add(node.id)
+                mine = {leaders.leader_of(node)}
         for a in node.args:
             if a.id in forced or (a.id in partition.views and a.id not in twice):
                 continue

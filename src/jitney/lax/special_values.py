@@ -105,36 +105,35 @@ def betainc(a, b, x):
 
 
 # --- derivatives of the incomplete gamma function with respect to a -----------------------------
+#
+# As a factor times e^exponent: where the exponential underflows, the factor is still a number.
 
 
-def _log_density(a, x):
-    """log of x^a e^-x / Γ(a+1)."""
-    return a * np.log(x) - x - scipy_special().gammaln(a + 1)
-
-
-def _series_derivative(a, x):
-    """d P(a, x) / da for x ≤ a + 1, from P = density · Σ x^n / ((a+1)…(a+n))."""
+def _slope_by_series(a, x):
+    """d P(a, x) / da for x ≤ a + 1, from P = x^a e^-x / Γ(a+1) · Σ x^n / ((a+1)…(a+n))."""
     total, term = np.ones_like(x), np.ones_like(x)
     d_total, d_term = np.zeros_like(x), np.zeros_like(x)
-    for n in range(1, _TERMS):
+    for n in range(1, _most_terms(a)):
         factor = x / (a + n)
         d_term = d_term * factor - term * factor / (a + n)
         term = term * factor
         total, d_total = total + term, d_total + d_term
         if np.all((np.abs(d_term) <= _EPSILON * np.abs(d_total)) | ~np.isfinite(d_total)):
             break
-    d_log = np.log(x) - scipy_special().digamma(a + 1)
-    return np.exp(_log_density(a, x)) * (d_log * total + d_total)
+    special = scipy_special()
+    d_log = np.log(x) - special.digamma(a + 1)
+    return d_log * total + d_total, a * np.log(x) - x - special.gammaln(a + 1)
 
 
-def _fraction_derivative(a, x):
-    """-d Q(a, x) / da for x > a + 1, from the continued fraction of Q and its derivative."""
+def _slope_by_fraction(a, x):
+    """-d Q(a, x) / da for x > a + 1, from Q = x^a e^-x / Γ(a) times a continued fraction."""
     y, z = 1.0 - a, x + 2.0 - a
     p2, q2, p1, q1 = np.ones_like(x), x, x + 1, z * x
     dp2, dq2, dp1, dq1 = np.zeros_like(x), np.zeros_like(x), np.zeros_like(x), -x
     ans = p1 / q1
     d_ans = (dp1 - ans * dq1) / q1
-    for n in range(1, _TERMS):
+    done = np.zeros(x.shape, bool)
+    for n in range(1, _most_terms(a)):
         y, z = y + 1, z + 2
         c = y * n
         p, q = p1 * z - p2 * c, q1 * z - q2 * c
@@ -143,38 +142,48 @@ def _fraction_derivative(a, x):
         new = p / q
         d_new = (dp - new * dq) / q
         settled = np.abs(d_new - d_ans) <= _EPSILON * np.abs(d_new)
-        ans, d_ans = new, d_new
-        p2, p1, q2, q1 = p1, p, q1, q
-        dp2, dp1, dq2, dq1 = dp1, dp, dq1, dq
-        scale = np.where(np.abs(p) > 1e150, 1e-150, 1.0)
-        p2, p1, q2, q1 = p2 * scale, p1 * scale, q2 * scale, q1 * scale
-        dp2, dp1, dq2, dq1 = dp2 * scale, dp1 * scale, dq2 * scale, dq1 * scale
-        if np.all(settled | ~np.isfinite(d_new)):
+        ans, d_ans = np.where(done, ans, new), np.where(done, d_ans, d_new)
+        done |= settled | ~np.isfinite(d_new)
+        if np.all(done):
             break
-    log_density = a * np.log(x) - x - scipy_special().gammaln(a)
-    d_log = np.log(x) - scipy_special().digamma(a)
-    return -np.exp(log_density) * (d_log * ans + d_ans)
+        scale = np.where(np.abs(p) > 1e150, 1e-150, 1.0)
+        p2, p1, q2, q1 = p1 * scale, p * scale, q1 * scale, q * scale
+        dp2, dp1, dq2, dq1 = dp1 * scale, dp * scale, dq1 * scale, dq * scale
+    special = scipy_special()
+    d_log = np.log(x) - special.digamma(a)
+    return -(d_log * ans + d_ans), a * np.log(x) - x - special.gammaln(a)
 
 
-def _igamma_grad_a(a, x):
-    bad = (a <= 0) | (x < 0) | np.isnan(a) | np.isnan(x)
-    inner = ~bad & (x > 0) & np.isfinite(x)
+def _most_terms(a) -> int:
+    """More than either converges in: the terms fall as those of a Gaussian of width √a."""
+    return 2000 + int(20 * np.sqrt(np.max(a, initial=0.0)))
+
+
+def _slope(a, x):
+    """Factor and exponent of d P / da, whether x ≤ a + 1, and where a and x are inside."""
+    inner = (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x)
     safe_a, safe_x = np.where(inner, a, 1.0), np.where(inner, x, 1.0)
     low = safe_x <= safe_a + 1
-    series = _series_derivative(np.where(low, safe_a, 1.0), np.where(low, safe_x, 1.0))
-    fraction = _fraction_derivative(np.where(low, 1.0, safe_a), np.where(low, 3.0, safe_x))
-    out = np.where(low, series, fraction)
-    return np.where(bad, np.nan, np.where(inner, out, 0.0))
+    series = _slope_by_series(np.where(low, safe_a, 1.0), np.where(low, safe_x, 1.0))
+    fraction = _slope_by_fraction(np.where(low, 1.0, safe_a), np.where(low, 3.0, safe_x))
+    factor, exponent = (np.where(low, *both) for both in zip(series, fraction, strict=True))
+    return factor, exponent, low, inner
+
+
+def _is_outside(a, x):
+    return ~(a > 0) | ~(x >= 0) | np.isinf(a)
 
 
 @in_float64
 def igamma_grad_a(a, x):
-    return _igamma_grad_a(a, x)
+    factor, exponent, _, inner = _slope(a, x)
+    out = np.where(inner, factor * np.exp(exponent), 0.0)
+    return np.where(_is_outside(a, x), np.nan, out)
 
 
 @in_float64
 def random_gamma_grad(a, x):
-    log_pdf = (a - 1) * np.log(x) - x - scipy_special().gammaln(a)
-    out = -_igamma_grad_a(a, x) / np.exp(log_pdf)
-    bad = (a <= 0) | (x < 0) | np.isnan(a) | np.isnan(x)
-    return np.where(bad, np.nan, np.where(x == 0, 0.0, out))
+    """-dP/da over the density x^(a-1) e^-x / Γ(a), whose exponentials cancel."""
+    factor, _, low, inner = _slope(a, x)
+    out = -factor * np.where(low, x / np.where(a == 0, 1.0, a), x)
+    return np.where(_is_outside(a, x) | np.isinf(x), np.nan, np.where(inner, out, 0.0))

@@ -143,7 +143,8 @@ def operation_of(jaxpr: Jaxpr) -> str | None:
     if len(jaxpr.eqns) != 1 or len(jaxpr.invars) != 2:
         return None
     eqn = jaxpr.eqns[0]
-    both = {id(v) for v in eqn.invars if type(v) is not Literal} == {id(v) for v in jaxpr.invars}
+    operands = {id(v) for v in eqn.invars if type(v) is not Literal}
+    both = len(eqn.invars) == 2 and operands == {id(v) for v in jaxpr.invars}
     return eqn.primitive.name if both and jaxpr.outvars == eqn.outvars else None
 
 
