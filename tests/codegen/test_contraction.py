@@ -308,7 +308,7 @@ def test_sizes_are_not_in_the_key():
 
 @pytest.mark.parametrize("layouts", LAYOUTS, ids="".join)
 def test_a_large_second_cache_changes_no_bits(layouts):
-    """Blocks are deeper and narrower there; each sum is still one chain."""
+    """Blocks are deeper and narrower there; chains are as long."""
     rng = np.random.default_rng(3)
     a = random_array(rng, (1, 70, 2500), "f32", layouts[0])
     b = random_array(rng, (1, 2500, 300), "f32", layouts[1])

@@ -134,10 +134,11 @@ def test_threads_and_pieces_give_equal_bits(layout):
         assert all(np.array_equal(results[0], other) for other in results[1:])
 
 
-def test_bits_are_those_of_one_chain_over_k():
+@pytest.mark.parametrize("k", [300, 512, 540, 1025, 2100])
+def test_bits_are_those_of_the_tile(k):
     """As many rows as the register tile takes, cut in two: the same bits."""
     rng = np.random.default_rng(5)
-    a, b = operands(rng, 1, 96, 300, 520)
+    a, b = operands(rng, 1, 96, k, 520)
     whole = np.zeros((1, 96, 520), np.float32)
     assert label(contract(a, b, whole, BEST)) == "gemm"
     parts = np.zeros((1, 12, 520), np.float32)

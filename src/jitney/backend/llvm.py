@@ -33,8 +33,8 @@ def _load(target: CpuTarget):
     # memory: a sum of 1000 numbers took six times as long, for a third less of compiling.
     llvm.set_option("jitney", "-optimize-regalloc")
     # Strength reduction of addresses is 30 % of compiling, and where there are registers enough it
-    # gains nothing (56 programs 1.002, 48 kernels .997; worst 1.08). With AVX2 layer norm takes three
-    # times as long without it. The option is the process's: its first target decides.
+    # gains nothing (56 programs 1.002, 48 kernels .997, worst 1.08). With AVX2 layer norm takes
+    # three times as long without it. The option is the process's: its first target decides.
     if target.avx512:
         llvm.set_option("jitney", "-disable-lsr")
     lib = ctypes.CDLL(ffi.lib._name)

@@ -74,6 +74,11 @@ class Elements:
         return self.mode == "plain" and self.source_type == self.word
 
     @property
+    def is_float(self) -> bool:
+        """Whether sums are rounded."""
+        return kind_of(self.acc) == "f"
+
+    @property
     def of_a(self) -> "Elements":
         """How operand a is packed."""
         return replace(self, flips_sign=True) if self.mode == "quad_i8" else self

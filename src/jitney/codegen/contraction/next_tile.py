@@ -18,7 +18,7 @@ def fetch_next_tile(kernel, t, i, j, vectors: int, rows: int) -> None:
     """The tile of rows i + rows, ...: its sums if they wait in c, its rows of a if they are read
     in place. Rows that do not exist are asked for as well, which does no harm."""
     w, s, p, el = kernel.w, kernel.s, kernel.p, kernel.el
-    if not s.blocked:  # so short that there is little to wait for
+    if not s.blocked or not s.packs:  # so short that there is little to wait for
         return
     following = w.add(i, rows)
     if s.sums == "c" and kernel.plain_sums:

@@ -34,6 +34,8 @@ LARGE_SECOND_CACHE = 2 << 20
 # the same when rows of a are packed beside it (measured: 256 loses 3 to 6 % with AVX-512, where the
 # tile has 64 columns; where it has 24, 256 gains 2 to 4 and 512 again as much)
 PACKED_DEPTH, PACKED_DEPTH_NARROW = 128, 512
+# Terms of a sum that follow one another at most, where rows are read in place: on all machines.
+CHAIN = 512
 ROW_PAD = 16  # words between packed rows, against addresses that are equal modulo 4 KiB
 MOST_ROWS = 1024
 # where sums are short, each row of c is soon needed again for the next columns: as many rows at a
@@ -166,13 +168,15 @@ def _plan_streamed(shape, target, threads, epilogue, swapped):
     pitch = round_up(sum_rows, lanes)
     a_words = STREAMED_DEPTH * pitch if a == "m" else sum_rows * schedule.pitch
     a_bytes = round_up(a_words * elements.word_bytes, 64)
-    sums = sum_rows * round_up(strip, schedule.width)
-    piece_bytes = a_bytes + round_up(sums * elements.word_bytes, 64)
+    sum_bytes = round_up(sum_rows * round_up(strip, schedule.width) * elements.word_bytes, 64)
+    chain = _even(shape.k, CHAIN, STREAMED_DEPTH)
+    total_offset = a_bytes + sum_bytes * (shape.k > chain)
+    piece_bytes = total_offset + sum_bytes
     values = strides_of(shape) | {
         "m": m, "n": n, "k": shape.k, "batch": batch, "inner": shape.inner_batch, "group": group,
         "column_block": block, "column_pieces": column_pieces, "piece_bytes": piece_bytes,
         "pitch": pitch, "strip": strip, "runs": max(1, strip // (STREAMED_DEPTH * lanes)),
-        "sum_offset": a_bytes, "sum_rows": sum_rows,
+        "sum_offset": a_bytes, "sum_rows": sum_rows, "chain": chain, "total_offset": total_offset,
     }  # fmt: skip
     extent = -(-batch // group) * column_pieces
     return one_step(
@@ -211,18 +215,25 @@ def _plan_tiled(shape, target, threads, epilogue, swapped):
     b = _b_operand(shape, target, elements)
     packed_depth = PACKED_DEPTH if target.avx512 else PACKED_DEPTH_NARROW
     depth = (_in_place(target)[0] if a == "rows" else packed_depth) * elements.group
-    blocked = k > depth and (a != "rows" or b != "columns")
+    in_place = a == "rows" and b == "columns"
+    blocked = k > depth and not (in_place and not elements.is_float)
     run = k // shape.segments
-    k_block = _even(k, depth, elements.group * 8) if blocked else max(k, 1)
-    if shape.segments > 1 and blocked:
-        k_block = run * max(1, depth // run)
+    chains = 2 if blocked and elements.is_float and depth > CHAIN else 1
+    k_block = chain = max(k, 1)
+    if blocked:
+        is_shared = elements.is_float and a == "rows"  # with the streamed schedule
+        multiple = STREAMED_DEPTH if is_shared else elements.group * 8
+        chain = _even(k, depth // chains, multiple)
+        if shape.segments > 1:
+            chain = run * max(1, depth // chains // run)
+        k_block = chains * chain
     c_unit = shape.c[2] == 1 or n == 1
     in_c = not blocked or (c_unit and elements.result_type == elements.acc_type)
     schedule = TiledSchedule(
         elements, lanes, rows, vectors, tail, a, a_unit, b, c_unit, blocked,
         "c" if in_c else "workspace", packed_depth + ROW_PAD if a in ("k", "any") else 0,
         swapped, shape.inner_batch > 1, shape.segments > 1,
-        b == "columns" and not target.avx512 and n % lanes == 0,
+        b == "columns" and not target.avx512 and n % lanes == 0, chains > 1,
     )  # fmt: skip
     work = work_of(shape, epilogue)
     most_columns = _in_place(target)[1] if a == "rows" else 1024
@@ -230,6 +241,7 @@ def _plan_tiled(shape, target, threads, epilogue, swapped):
     values = strides_of(shape) | sizes
     values |= {"m": m, "n": n, "k": k, "batch": batch, "k_block": k_block}
     values |= {"inner": shape.inner_batch, "run": run, "a_segment": shape.a_segment}
+    values |= {"chain": chain // run if shape.segments > 1 else chain}
     row_pieces, column_pieces = -(-m // sizes["row_span"]), -(-n // sizes["column_span"])
     values |= {"row_pieces": row_pieces, "column_pieces": column_pieces}
     values |= _rooms(schedule, min(sizes["row_block"], m), min(sizes["column_block"], n), k_block)

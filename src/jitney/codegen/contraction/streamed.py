@@ -13,21 +13,25 @@ prefetcher follows: 16 x 2048 x 2048 came from memory at 3 to 5 GB/s. See [Note:
 next block along k, and tile t of a block asks for the t-th run of that block: side by side in
 memory, at the pace of the arithmetic. 16 x 2048 x 2048 takes 1.4 ms of one core, that took 3.1.
 
-[Note: waiting sums] Between blocks the sums of a tile wait side by side in the workspace. In c its
-rows are a power of two apart as often as not, and 16 of them want one set of a cache.
+[Note: waiting sums] Between blocks the sums of a tile wait side by side in the workspace: those of
+the present chain, and those of the chains before. In c its rows are a power of two apart as often
+as not, and 16 of them want one set of a cache.
 
-Invariant: each sum runs over k from first to last in one chain, as the tile's of `tiled.py` does.
+Invariant: results have the bits of `tiled.py`'s tile that reads rows in place.
 """
 
 from dataclasses import dataclass
 
+from ..instructions import Value
 from ..prefetch import SECOND, prefetch_line
 from . import pack
 from .elements import Elements, memory_type, multiply_add
 from .skinny import PARAMETERS as SKINNY_PARAMETERS
 from .skinny import SkinnyKernel
 
-PARAMETERS = (*SKINNY_PARAMETERS, "strip", "runs", "sum_offset", "sum_rows")
+PARAMETERS = (
+    *SKINNY_PARAMETERS, "strip", "runs", "sum_offset", "sum_rows", "chain", "total_offset",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,7 @@ class _StreamedKernel(SkinnyKernel):
     def _item(self, batch, a, b, c, low, high, room):
         w, p = self.w, self.p
         self.a, self.b, self.room = a, b, room
-        self.sums = w.at(room, p["sum_offset"])
+        self.sums, self.totals = (w.at(room, p[name]) for name in ("sum_offset", "total_offset"))
 
         def strip(n0, _):
             self.n0, self.n1 = n0, w.smaller(w.add(n0, p["strip"]), high)
@@ -74,7 +78,12 @@ class _StreamedKernel(SkinnyKernel):
     def _block(self, k0, _):
         """The sums of a strip, as far as `depth` lines of b."""
         w = self.w
-        self.k0, self.depth = k0, w.smaller(w.sub(self.p["k"], k0), self.s.depth)
+        left, chain = w.sub(self.p["k"], k0), self.p["chain"]
+        self.k0, self.depth = k0, w.smaller(left, self.s.depth)
+        following = w.urem(w.add(k0, self.s.depth), chain)
+        self.begins = w.compare("eq", w.urem(k0, chain), 0)
+        is_last, is_end = w.compare("sle", left, self.s.depth), w.compare("eq", following, 0)
+        self.ends = w.e.instruction(f"or i1 {is_last}, {is_end}")
         self._pack_a()
         w.for_range(self.n0, self.n1, self.s.width, self._columns, runs_once=True)
 
@@ -160,18 +169,36 @@ class _StreamedKernel(SkinnyKernel):
         waiting = w.at(self.sums, place, el.acc_type)
         places = [w.at(waiting, at * s.lanes, el.acc_type) for at in range(s.rows * s.vectors)]
         types = [self.acc_text] * len(places)
-        sums = w.choose(
-            w.compare("eq", self.k0, 0),
-            lambda: ["zeroinitializer"] * len(places),
-            lambda: [w.load(el.acc_type, place, s.lanes) for place in places],
-            types,
-        )
+        zeros = lambda: ["zeroinitializer"] * len(places)
+        sums = w.choose(self.begins, zeros, lambda: self._loaded(places), types)
         # later groups of rows find b in a cache, and fetch what they are about to write
         is_first = w.compare("eq", i, 0)
         ahead = [w.select(is_first, place, waiting, "ptr") for place in ahead]
         sums = self._multiply(i, j, left, ahead, list(zip(types, sums, strict=True)))
+        self._store(sums, places)
+        w.when(self.ends, lambda: self._end_chain(place, sums))
+
+    def _end_chain(self, place, sums):
+        """Adds the sums of a chain to those of the chains before it."""
+        w, s, type_ = self.w, self.s, self.el.acc_type
+        start = w.at(self.totals, place, type_)
+        places = [w.at(start, at * s.lanes, type_) for at in range(len(sums))]
+
+        def added():
+            pairs = zip(self._loaded(places), sums, strict=True)
+            values = [[Value((v,), type_, s.lanes) for v in pair] for pair in pairs]
+            return [w.e.fadd(*pair).names[0] for pair in values]
+
+        is_first = w.compare("slt", self.k0, self.p["chain"])
+        totals = w.choose(is_first, lambda: sums, added, [self.acc_text] * len(sums))
+        self._store(totals, places)
+
+    def _loaded(self, places):
+        return [self.w.load(self.el.acc_type, place, self.s.lanes) for place in places]
+
+    def _store(self, sums, places) -> None:
         for total, place in zip(sums, places, strict=True):
-            w.store(el.acc_type, total, place, s.lanes)
+            self.w.store(self.el.acc_type, total, place, self.s.lanes)
 
     def _multiply(self, i, j, left, ahead, sums):
         """The loop along k."""
@@ -214,7 +241,7 @@ class _StreamedKernel(SkinnyKernel):
                 group = w.round_down(j, s.width)
                 place = w.add(w.mul(group, p["sum_rows"]), w.mul(row, s.width))
                 place = w.add(place, w.sub(j, group))
-                total = w.load(el.acc_type, w.at(self.sums, place, el.acc_type), s.lanes)
+                total = w.load(el.acc_type, w.at(self.totals, place, el.acc_type), s.lanes)
                 pointer = w.at(line, w.mul(j, stride), el.result_type)
                 column, left = w.add(self.n0, j), w.sub(columns, j)
                 self.storer.store_row([total], s.lanes, pointer, stride, batch, row, column, left)
