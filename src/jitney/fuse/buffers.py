@@ -150,11 +150,13 @@ class BranchStep:
 
 @dataclass
 class Item:
-    """Steps that run in this order and together define some buffers."""
+    """Steps that run in this order and together define some buffers. `merged`: the numbers of the
+    nodes that they compute together, if these are several."""
 
     steps: list
     reads: set[int] = field(default_factory=set)
     writes: set[int] = field(default_factory=set)
+    merged: tuple[int, ...] = ()
 
     def add(self, step) -> None:
         self.steps.append(step)

@@ -13,6 +13,7 @@ from typing import Any
 
 from ..graph.elementwise import is_elementwise
 from ..ir.node import Node
+from .levels import waits
 from .sibling_reductions import MOST_SIBLINGS, REDUCTIONS, loops_of, siblings, stored_beside
 from .updates import depends
 
@@ -40,7 +41,7 @@ def alike(partition: Any, roots) -> list[list]:
             same_loops = of_loops.setdefault(loops_of(node), [])
             group = _group_of_siblings(partition, node, same_loops[-NEAR_GROUPS:])
         elif _joins_elementwise(partition, node, view):
-            group = _group_of_shape(node, groups)
+            group = _group_of_shape(partition, node, groups)
         if group is None:
             group = []
             groups.append(group)
@@ -50,7 +51,7 @@ def alike(partition: Any, roots) -> list[list]:
 
 
 def _joins_reductions(partition: Any, node: Node, view) -> bool:
-    is_merged = partition.merge_outputs and node.op in REDUCTIONS
+    is_merged = node.op in REDUCTIONS and not partition.apart.has(node)
     return is_merged and partition.view_of(node) is view
 
 
@@ -63,15 +64,16 @@ def _group_of_siblings(partition: Any, node: Node, groups: list[list]) -> list |
 
 
 def _joins_elementwise(partition: Any, node: Node, view) -> bool:
-    is_merged = partition.merge_outputs and is_elementwise(node) and node.size
+    is_merged = is_elementwise(node) and node.size and not partition.apart.has(node)
     return bool(is_merged) and partition.view_of(node) in (None, view)
 
 
-def _group_of_shape(node: Node, groups: list[list]) -> list | None:
+def _group_of_shape(partition: Any, node: Node, groups: list[list]) -> list | None:
     for group in groups:
         other = group[0][0]
         if (
             is_elementwise(other)
+            and not partition.apart.has(other)
             and other.shape == node.shape
             and len(group) < MOST_ALIKE
             and shares_source(node, [n for n, _ in group])
@@ -84,7 +86,7 @@ def _group_of_shape(node: Node, groups: list[list]) -> list | None:
 def with_neighbours(partition: Any, node: Node) -> list[tuple]:
     """A node that a kernel asked for, and others waiting that are computed with it."""
     roots = [(node, partition.views.get(node.id))]
-    if not partition.merge_outputs:
+    if partition.apart.has(node):
         return roots
     if node.op in REDUCTIONS:
         return roots + _siblings(partition, node)
@@ -102,7 +104,7 @@ def with_neighbours(partition: Any, node: Node) -> list[tuple]:
 def _sharing_work(partition: Any, node: Node) -> list[tuple]:
     """Other arrays of this shape that were asked for lately and are made of what this one is."""
     group, known, shape = [node], partition.made_of, node.shape
-    lately = partition.pending[-ASKED_LATELY:]
+    lately = _waiting(partition)[-ASKED_LATELY:]
     others = [n for n in lately if n.shape == shape and is_elementwise(n)]
     if others and len(_made_of(node, partition.forced, known)) < SHARED_WORK:
         return []
@@ -197,12 +199,14 @@ def _add_neighbours(partition: Any, roots: list[tuple]) -> None:
     reads of a long chain, say, which kernels of their own would each compute from the chain's
     beginning."""
     kept, shape = [], roots[0][0].shape
-    for other in reversed(_waiting(partition)):
+    for other in reversed(partition.pending[-2 * MERGED_ROOTS :]):
         if (
             len(roots) < MERGED_ROOTS
             and may_be_merged(other)
+            and not partition.apart.has(other)
             and other.shape == shape
             and shares_source(other, [roots[-1][0]])
+            and not _may_wait(partition, other, [n for n, _ in roots])
         ):
             roots.append((other, partition.views[other.id]))
         else:
@@ -210,9 +214,17 @@ def _add_neighbours(partition: Any, roots: list[tuple]) -> None:
     partition.pending[-2 * MERGED_ROOTS :] = reversed(kept)
 
 
+def _may_wait(partition: Any, node: Node, group: list[Node]) -> bool:
+    """Whether a kernel of a group and one more small node might wait for itself."""
+    if waits(partition, node, group):
+        return True
+    return any(waits(partition, x, [node]) for x in group)
+
+
 def _waiting(partition: Any) -> list[Node]:
-    """The latest nodes that kernels asked for."""
-    return partition.pending[-2 * MERGED_ROOTS :]
+    """The latest nodes that kernels asked for, of those that may be computed with others."""
+    apart = partition.apart
+    return [node for node in partition.pending[-2 * MERGED_ROOTS :] if not apart.has(node)]
 
 
 def may_be_merged(node: Node) -> bool:
@@ -225,7 +237,7 @@ def beside(partition: Any, group: list[tuple]) -> list[tuple]:
     """Arrays made of what the reductions of a group read, which their kernel stores: outputs, or
     asked for by other kernels."""
     reductions = [node for node, _ in group]
-    if not partition.merge_outputs or any(node.op not in REDUCTIONS for node in reductions):
+    if any(node.op not in REDUCTIONS or partition.apart.has(node) for node in reductions):
         return []
     found = stored_beside(partition, reductions, _waiting(partition))
     for node in found:

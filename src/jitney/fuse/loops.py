@@ -12,12 +12,13 @@ from .alternate import LEAST_TURNS, alternate, alternate_while
 from .block_turns import block_turns, keep_in_caches
 from .buffers import CopyStep, Item, LoopStep, View, choose_branch, touched, whole
 from .choose_stored import heaviest, stored_anyhow, worth_storing
+from .circles import Apart, keep_apart
 from .in_place import is_whole_copy, merge_copies, readers_first, root_of, update_in_place
 from .invariant import costly_invariants, split_invariant
 from .lane_loop import build_lane_loop
 from .localize import localize
 from .make_steps import emit_into
-from .order_items import is_circular, order_items
+from .order_items import order_items
 from .partition import Partition
 from .register_loop import build_register_loop, number_of
 from .routines import CALLS, stored_view
@@ -40,7 +41,7 @@ def _nested(partition, body, input_views, captured_views, beside=False, changing
     forced, cuts = stored_anyhow(body.graph)
     if changing is not None:
         forced |= costly_invariants(body.graph, changing)
-    known, merge = partition.learnt.get(key, (frozenset(), True))
+    known, apart = partition.learnt.get(key, (frozenset(), Apart()))
     forced |= known
     rounds = ROUNDS
     while rounds:
@@ -49,7 +50,7 @@ def _nested(partition, body, input_views, captured_views, beside=False, changing
             del partition.aliases[number]
         inner = Partition(
             body.graph, body.table, partition.target, forced, partition.plan_contraction,
-            partition.buffers, merge, cuts, partition.learnt,
+            partition.buffers, apart, cuts, partition.learnt,
         )  # fmt: skip
         for node, view in zip(body.graph.inputs, input_views, strict=True):
             inner.views[node.id] = view
@@ -58,8 +59,8 @@ def _nested(partition, body, input_views, captured_views, beside=False, changing
         inner.aliases = partition.aliases
         inner.graph = separate_updates(inner, body.graph, beside)
         inner.run()
-        if merge and is_circular(inner.items):
-            merge = False
+        before, apart = apart, keep_apart(inner.items, apart)
+        if apart != before:
             continue  # not counted: what waits for itself must not be the last word
         rounds -= 1
         twice = inner.work.computed_twice(forced)
@@ -72,7 +73,7 @@ def _nested(partition, body, input_views, captured_views, beside=False, changing
             repeated |= twice
         if repeated:
             forced = forced | heaviest(repeated, inner.work.node_of)
-    partition.learnt[key] = forced, merge
+    partition.learnt[key] = forced, apart
     return inner
 
 

@@ -46,6 +46,10 @@ def emit_roots(partition: Any, roots, beside=()) -> None:
         maker(partition, node, view, item, *others)
     elif not _is_made_otherwise(partition, roots, item):
         emit_kernel(partition, roots, item, beside=beside)
+    together = [n for n, _ in (*roots, *beside)]
+    if len(together) > 1:
+        item.merged = tuple([n.id for n in together])
+        partition.computed_with.update(dict.fromkeys(item.merged, together))
     partition.items.append(item)
 
 

@@ -14,7 +14,8 @@ nodes which already live in a buffer. The rules of fusion, in order:
     sum is the same for any number of threads (`split_reductions.py`).
  6. Outputs of equal shape that share a source are computed by one kernel; so are small nodes that
     kernels asked for, parts of concatenations, and reductions over the same loops with the arrays
-    that are made of what they read (`group_roots.py`, `sibling_reductions.py`).
+    that are made of what they read (`group_roots.py`, `sibling_reductions.py`); but for those whose
+    kernels would wait for each other (`circles.py`).
 """
 
 import math
@@ -28,10 +29,10 @@ from ..ir.target import CpuTarget
 from ..ir.types import nbytes_of
 from .buffers import Buffer, CopyStep, Item, View, whole
 from .choose_stored import heaviest, stored_anyhow, worth_storing
+from .circles import Apart, keep_apart
 from .group_roots import alike, beside, with_neighbours
 from .layout import product_strides
 from .make_steps import emit_roots
-from .order_items import is_circular
 from .repeated_work import RepeatedWork
 from .reshape_broadcast import reshaped_broadcast
 from .sibling_reductions import Waiting, is_large
@@ -53,7 +54,7 @@ class Partition:
         forced=frozenset(),
         plan_contraction=None,
         buffers=None,
-        merge_outputs=True,
+        apart=None,
         cuts=None,
         learnt=None,
     ):
@@ -63,11 +64,13 @@ class Partition:
         self.forced = forced
         self.cuts = cuts or {}  # nodes where chains are cut, by number (cut_chains.py)
         self.learnt = {} if learnt is None else learnt  # of loops' bodies (loops.py)
+        self.levels: dict[int, int] = {}  # of small nodes (levels.py)
+        self.computed_with: dict[int, list[Node]] = {}  # what one kernel computes with a node
         self.made_of: dict[int, set] = {}  # what kernels of nodes would compute (group_roots.py)
         self.plan_contraction = plan_contraction
         self.views: dict = {}
         self.is_nested = buffers is not None
-        self.merge_outputs = merge_outputs
+        self.apart = apart or Apart()  # what is not computed together with other nodes
         self.buffers: list[Buffer] = [] if buffers is None else buffers
         self.aliases: dict[int, int] = {}
         self.pending: list[Node] = []
@@ -170,7 +173,7 @@ class Partition:
     def run(self) -> None:
         """Adds the items of all that is wanted; large arrays wait for reductions to join."""
         groups = alike(self, self._place_outputs())
-        large = [self.merge_outputs and is_large(group[0][0]) for group in groups]
+        large = [is_large(g[0][0]) and not self.apart.has(g[0][0]) for g in groups]
         self.large = Waiting(list(compress(groups, large)), self.table)
         for group in compress(groups, map(not_, large)):
             emit_roots(self, group, beside(self, group))
@@ -231,20 +234,21 @@ def partition_graph(graph: Graph, table, target: CpuTarget, plan_contraction=Non
     fused loops).
     """
     forced, cuts = stored_anyhow(graph)
-    merge, learnt, size = True, dict[tuple, tuple](), len(graph.nodes())
+    apart, learnt, size = Apart(), dict[tuple, tuple](), len(graph.nodes())
 
     def parted() -> Partition:
-        partition = Partition(
-            graph, table, target, forced, plan_contraction, None, merge, cuts, learnt
-        )
-        partition.run()
-        return partition
+        nonlocal apart
+        while True:
+            partition = Partition(
+                graph, table, target, forced, plan_contraction, None, apart, cuts, learnt
+            )
+            partition.run()
+            before, apart = apart, keep_apart(partition.items, apart)
+            if apart == before:
+                return partition
 
     for turn in range(ROUNDS + MORE_ROUNDS):
         partition = parted()
-        if merge and is_circular(partition.items):
-            merge = False
-            partition = parted()
         work = partition.work
         twice, repeated = work.computed_twice(forced), work.computed_again(forced)
         if not repeated and (not twice or turn >= ROUNDS - 1 and not work.is_much(twice, size)):
