@@ -328,7 +328,7 @@ def attention_variants_talking_heads_cosine_performer(lib, q, k, w):
     return y, pb(y)
 
 
-@program(lambda rng: (transformer_params(rng, 128), rng.normals(4, 64, 128)), seed=15)
+@program(lambda rng: (transformer_params(rng, 128), rng.normals(4, 64, 128)), seed=15, rtol=3e-2)
 def bf16_transformer_block_mixed_precision_grad(lib, p, x):
     """A transformer block in bfloat16 with float32 weights."""
     jax, jnp, tree_map = lib.jax, lib.jnp, lib.tree_map

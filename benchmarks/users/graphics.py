@@ -83,7 +83,7 @@ def ray_march_sdf(lib, cam):
     return jnp.mean(c), jnp.median(t), c[:, ::8] > -1
 
 
-@program(scattered_triangles, seed=3101)
+@program(scattered_triangles, seed=3101, finite=False)
 def ray_triangle_moller(lib, tris, dirs):
     """3000 rays against 200 triangles."""
     jax, jnp = lib.jax, lib.jnp
@@ -111,7 +111,7 @@ def ray_triangle_moller(lib, tris, dirs):
             jnp.where(jnp.isfinite(tm), jnp.abs(jnp.sum(n[k] * d, -1)), 0))
 
 
-@program(screen_triangles, seed=3102)
+@program(screen_triangles, seed=3102, finite=False)
 def rasterise_zbuffer(lib, tris):
     """300 triangles drawn by depth."""
     jax, jnp = lib.jax, lib.jnp

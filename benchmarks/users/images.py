@@ -71,7 +71,7 @@ def median_morphology(lib, img):
 
 @program(lambda rng: (
     gray_image(rng), np.array([[0.9137, -0.2193, 12.31], [0.1511, 1.0527, -8.77]], f32),
-), seed=11)
+), seed=11, rtol=2e-2)
 def affine_warp_register(lib, img, M):
     """An image warped to match another, with gradient."""
     jax, jnp = lib.jax, lib.jnp
@@ -161,7 +161,7 @@ def hough_lines(lib, edges):
     return acc, val
 
 
-@program(lambda rng: (colour_image(rng),), seed=11)
+@program(lambda rng: (colour_image(rng),), seed=11, loose=1e-3)
 def hist_equalise_hsv(lib, img):
     """Brightness equalized in another colour space."""
     jnp = lib.jnp

@@ -138,7 +138,7 @@ def ising_checkerboard(lib, key, spins):
     return s, m, E
 
 
-@program(changing_volatility, seed=2)
+@program(changing_volatility, seed=2, loose=1.0)
 def particle_filter_sv(lib, obs, key):
     """Particles that follow a changing volatility, drawn anew when few count."""
     jax, jnp, lax = lib.jax, lib.jnp, lib.lax

@@ -288,7 +288,7 @@ def gamma_survival_shape_gradient(lib, x, t, cens, w):
 
 @program(lambda rng: (
     rng.vonmises(1.0, 3.0, 4000).astype(f32), rng.zipf(2.2, 3000).clip(1, 10**6).astype(f32),
-), seed=22004)
+), seed=22004, rtol=2e-2)
 def vonmises_mixture_em_zipf_mle_grad(lib, th, zc):
     """Angles from two directions, and a power law by the zeta function."""
     jnp, lax, nn, special = lib.jnp, lib.lax, lib.nn, lib.special
