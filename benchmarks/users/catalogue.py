@@ -25,7 +25,7 @@ SUBJECTS = (
     "graphs_and_tables",
     "classical",
     "sampling",
-    "statistics",
+    "statistical_models",
     "reinforcement",
     "training",
     "derivatives",

@@ -6,6 +6,7 @@ writes the kernels and partitions of every program to `user_programs.txt` anew, 
 AVX-512: how much of a program is one kernel depends on what vectors there are.
 """
 
+import json
 import math
 import os
 import sys
@@ -19,7 +20,7 @@ from jitney.backend.host import host_target
 from jitney.fuse.partition import Partition
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
-from users import catalogue  # noqa: E402
+from users import catalogue, first_calls  # noqa: E402
 
 RECORD = Path(__file__).with_name("user_programs.txt")
 LIB = catalogue.library("jitney")
@@ -117,6 +118,33 @@ def test_results_that_differ_are_told(got):
     catalogue.compare(made, [np.array([1.0, 2.0])], [np.array([1.0, 2.001])])
     with pytest.raises(AssertionError, match="kmeans_lloyd, leaf 0"):
         catalogue.compare(made, [got], [np.array([1.0, 2.0])])
+
+
+def test_first_calls_are_timed_by_stage(tmp_path, capsys):
+    report = tmp_path / "report.json"
+    first_calls.main(["--subject", "kmeans_lloyd,lion", "--slowest", "1", "--json", str(report)])
+    printed = capsys.readouterr().out
+    assert "classical (1)" in printed and "training (1)" in printed and "all (2)" in printed
+    for row in json.loads(report.read_text())["stages"]:
+        times = row["milliseconds"]
+        assert set(times) == set(first_calls.STAGES) and row["kernels"] > 1
+        parts = sum(times[k] for k in ("trace", "graph", "fuse", "code", "assemble"))
+        assert 0 < parts <= times["total"]
+
+
+def test_the_two_sides_are_asked_by_turns():
+    options = first_calls.options_from(["--rounds", "2", "--jax-python", sys.executable])
+    side = first_calls.Side("jitney", sys.executable, options)
+    made = next(p for p in PROGRAMS if p.name == "kmeans_lloyd")
+    row = first_calls.run.measure(made, [side], options.rounds)
+    assert "KeyError" in side.ask(do="prepare", name="no such program")["error"]
+    side.stop()
+    assert 0 < row.median("jitney") < row.first["jitney"] and not row.errors
+    row.times["jax"], row.first["jax"] = [2 * t for t in row.times["jitney"]], row.first["jitney"]
+    found = first_calls.pair_as_json(row)
+    assert (found["ratio"], found["first_ratio"]) == (0.5, 1.0)
+    assert "classical (1)" in first_calls.pair_summary([found])
+    assert first_calls.pair_line(row).endswith("0.500")
 
 
 def record() -> None:
