@@ -7,6 +7,7 @@ import pytest
 
 import jitney as jax
 import jitney.numpy as jnp
+from jitney.testing.stages import check_all_stages
 
 COUNTS = [1, 17, 64, 100, 1025]
 SHAPES = [(2, 3), (3, 3), (4, 4), (3, 5), (6, 6), (8, 8), (2, 8), (8, 2), (12, 12), (16, 9)]
@@ -118,3 +119,18 @@ def test_number_of_matrices_is_no_part_of_the_kernel():
     one, other = (text(fun, numbers((n, 3, 3), "float32")) for n in (3000, 5003))
     without_sizes = lambda t: [line for line in t.splitlines() if "sizes" not in line]
     assert without_sizes(one) == without_sizes(other)
+
+
+def turned(angle, points):
+    """Points in a plane through two axes, turned around the third."""
+    c, s = jnp.cos(angle), jnp.sin(angle)
+    return points @ jnp.array([[c, -s, 0], [s, c, 0], [0, 0, 1.0]]).T
+
+
+@pytest.mark.parametrize("count", [1, 7, 100, 3000])
+def test_a_matrix_made_of_numbers_is_made_once(count):
+    points = np.random.default_rng(count).normal(size=(count, 3)).astype(np.float32)
+    kernels = text(turned, np.float32(0.3), points).split("] kernel")
+    assert len(kernels) == 2 or count < 16 or " cos " not in kernels[-1]
+    check_all_stages(turned, np.float32(0.3), points)
+    check_all_stages(jax.grad(lambda a, p: (turned(a, p) ** 3).sum()), np.float32(0.3), points)

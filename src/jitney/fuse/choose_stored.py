@@ -19,6 +19,7 @@ from .store_wide import store_wide
 
 TINY_PRODUCT = 4096
 LEAST_PARTS = 4096  # elements of a concatenation that is worth a kernel of its own
+FEW_PARTS, MANY_TIMES = 64, 16  # elements of a small matrix, and of an array made of each
 MANY_READS = 16  # a gather that reads each element so often reads it from memory
 
 
@@ -45,6 +46,8 @@ def stored_operands(graph: Graph) -> frozenset:
             found |= {a.id for a in [_below_views(node.args[0])] if a.op == "pad"}
         if node.op == "concat" and _is_read_again(graph, node):
             found.add(node.id)
+        if node.op == "broadcast":
+            found |= _small_matrix(node)
         if node.op in ("dot", "conv", "call", "cumulative"):
             operands = [_below_views(a) for a in node.args]
             found |= {a.id for a in operands if is_elementwise(a)}
@@ -57,6 +60,23 @@ def _is_read_again(graph: Graph, node: Node) -> bool:
         and len(graph.users_of(node)) > 1
         and any(is_elementwise(_below_views(a)) for a in node.args)
     )
+
+
+def _small_matrix(node: Node) -> set[int]:
+    """What is spread over an array, if it is put together from a few numbers (a rotation, a gate of
+    quantum bits): each row of the array would look which of them it has, and compute that."""
+    source = _below_views(node.args[0])
+    while is_elementwise(source) and len(source.args) == 1:
+        source = _below_views(source.args[0])
+    few = 1 < source.size <= FEW_PARTS and node.size >= MANY_TIMES * source.size
+    is_made = any(not _is_leaf(_below_views(a)) for a in source.args)
+    return {source.id} if few and source.op == "concat" and is_made else set()
+
+
+def _is_leaf(node: Node) -> bool:
+    while node.op in ("slice", "reshape"):
+        node = node.args[0]
+    return node.op in ("input", "const", "lit")
 
 
 def _below_views(node: Node) -> Node:
