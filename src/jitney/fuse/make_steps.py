@@ -65,7 +65,7 @@ def emit_into(partition: Any, node: Node, view: View, item: Item) -> None:
     if view.buffer.size == 0 or node.size == 0 or node.op == "empty":
         item.writes.add(view.buffer.id)
         return
-    source = partition.view_of(node)
+    source = partition.request(node) if node.op == "part" else partition.view_of(node)
     if source is not None and source.is_contiguous and view.is_contiguous:
         width = view.buffer.nbytes // view.buffer.size
         begin, end = source.offset * width, view.offset * width

@@ -90,7 +90,7 @@ class Partition:
     def view_of(self, node: Node) -> View | None:
         """Where a node lives, if it does."""
         view = self.views.get(node.id)
-        if view is None and node.op == "reshape":
+        if view is None and _is_reshaped(node):
             inner = self.view_of(node.args[0])
             if inner is not None and inner.is_contiguous:
                 view = self.views[node.id] = inner.reshaped(node.shape)
@@ -101,7 +101,7 @@ class Partition:
         view = self.view_of(node)
         if view is not None:
             return view
-        if node.op == "reshape":
+        if _is_reshaped(node):
             return self.request(node.args[0]).reshaped(node.shape)
         if node.op == "part":
             self.request_call(node.args[0])
@@ -222,9 +222,17 @@ class Partition:
 
 
 def _below_reshapes(node: Node) -> Node:
-    while node.op == "reshape":
+    while _is_reshaped(node):
         node = node.args[0]
     return node
+
+
+def _is_reshaped(node: Node) -> bool:
+    """Whether a node is its operand in another shape: so is one spread along axes of extent 1."""
+    if node.op != "broadcast":
+        return node.op == "reshape"
+    (dims,) = node.attrs
+    return node.size == node.args[0].size and tuple(sorted(dims)) == dims
 
 
 def partition_graph(graph: Graph, table, target: CpuTarget, plan_contraction=None) -> Partition:
