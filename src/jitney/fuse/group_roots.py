@@ -199,14 +199,16 @@ def _add_neighbours(partition: Any, roots: list[tuple]) -> None:
     reads of a long chain, say, which kernels of their own would each compute from the chain's
     beginning."""
     kept, shape = [], roots[0][0].shape
-    for other in reversed(partition.pending[-2 * MERGED_ROOTS :]):
+    lately = partition.pending[-2 * MERGED_ROOTS :]
+    beside = set() if partition.apart.tries else {n.id for n in lately}
+    for other in reversed(lately):
         if (
             len(roots) < MERGED_ROOTS
             and may_be_merged(other)
             and not partition.apart.has(other)
             and other.shape == shape
             and shares_source(other, [roots[-1][0]])
-            and not _may_wait(partition, other, [n for n, _ in roots])
+            and not _may_wait(partition, other, [n for n, _ in roots], beside)
         ):
             roots.append((other, partition.views[other.id]))
         else:
@@ -214,11 +216,11 @@ def _add_neighbours(partition: Any, roots: list[tuple]) -> None:
     partition.pending[-2 * MERGED_ROOTS :] = reversed(kept)
 
 
-def _may_wait(partition: Any, node: Node, group: list[Node]) -> bool:
+def _may_wait(partition: Any, node: Node, group: list[Node], beside: set[int]) -> bool:
     """Whether a kernel of a group and one more small node might wait for itself."""
-    if waits(partition, node, group):
+    if waits(partition, node, group, beside):
         return True
-    return any(waits(partition, x, [node]) for x in group)
+    return any(waits(partition, x, [node], beside) for x in group)
 
 
 def _waiting(partition: Any) -> list[Node]:

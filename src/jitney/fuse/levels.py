@@ -40,9 +40,10 @@ def _is_step(partition: Any, node: Node) -> bool:
     return not is_inline or node.size > SMALL or node.id in partition.forced
 
 
-def waits(partition: Any, node: Node, others: list[Node]) -> bool:
-    """Whether a node needs what other kernels make of some of the others; where these are far away,
-    that is taken for granted of other levels."""
+def waits(partition: Any, node: Node, others: list[Node], beside: set[int]) -> bool:
+    """Whether a node needs what other kernels make of some of the others, but for those `beside`
+    them, which may still be computed together. Where the others are far away it is taken for
+    granted of other levels, once kernels have waited for each other."""
     here = {x.id: level_of(partition, x) for x in others if x.id < node.id}
     if not here:
         return False
@@ -58,10 +59,11 @@ def waits(partition: Any, node: Node, others: list[Node]) -> bool:
                     return True
                 continue
             seen.add((a.id, elsewhere))
-            if partition.view_of(a) is None and not _is_step(partition, a):
+            here_too = a.id in beside or partition.view_of(a) is None
+            if here_too and not _is_step(partition, a):
                 stack.append((a, elsewhere))
             else:
                 stack.extend([(n, True) for n in partition.computed_with.get(a.id, (a,))])
         if len(seen) >= MOST_LOOKED_AT:
-            return level_of(partition, node) != level
+            return partition.apart.tries > 0 and level_of(partition, node) != level
     return False
