@@ -4,6 +4,7 @@ import numpy as np
 
 import jitney as jax
 import jitney.numpy as jnp
+from jitney.fuse import circles
 from jitney.fuse.buffers import Item
 from jitney.fuse.circles import MOST_TRIES, Apart, in_circles, keep_apart
 from jitney.testing.stages import check_all_stages
@@ -60,3 +61,65 @@ def test_what_waits_does_not_keep_others_apart():
     x, u = np.random.default_rng(0).normal(size=(2, 20000)).astype(np.float32)
     assert kernels(derivatives, x, u) <= 18  # 27 where nothing is computed together
     check_all_stages(derivatives, x[:300], u[:300])
+
+
+SHAPES = [(), (3,), (40,), (8, 8), (40, 3), (5000,)]
+KINDS, SHARES = ("binary", "unary", "scale", "mean", "roll", "stack"), (0.3, 0.1, 0.2, 0.2, 0.1, 0.1)
+UNARY = (jnp.sin, jnp.tanh, jnp.cos, lambda x: jnp.exp(-x * x))
+BINARY = (jnp.add, jnp.multiply, jnp.subtract, jnp.maximum)
+
+
+def made(values, kind, which, at, other, *numbers):
+    """The next value of a program."""
+    x = values[at]
+    if kind == "binary":
+        return BINARY[which](x, values[other]) * 0.7
+    if kind == "unary":
+        return UNARY[which](x)
+    if kind == "scale":
+        return x * values[numbers[0]] + 0.3
+    if kind == "mean":
+        return x.mean()
+    if kind == "roll":
+        return jnp.roll(x.reshape(-1), 3).reshape(x.shape) + x
+    return jnp.stack([values[i] for i in numbers])
+
+
+def drawn(seed):
+    """A program of numbers and arrays, each made of the latest few, of which some are wanted."""
+    rng = np.random.default_rng(seed)
+    shapes = [0, 1, 2, 3, 4, 5, 0, 2]
+    arguments = [rng.uniform(-1, 1, SHAPES[s]).astype(np.float32) for s in shapes]
+    plan = []
+    for _ in range(rng.integers(15, 90)):
+        kind = rng.choice(KINDS, p=SHARES)
+        at = int(rng.integers(max(0, len(shapes) - 12), len(shapes)))
+        alike = [i for i, s in enumerate(shapes) if s == shapes[at]]
+        numbers = [i for i, s in enumerate(shapes) if s == 0]
+        which, other = int(rng.integers(4)), int(rng.choice(alike))
+        plan.append((kind, which, at, other, *rng.choice(numbers, 3)))
+        shapes.append({"mean": 0, "stack": 1}.get(kind, shapes[at]))
+    wanted = np.unique(rng.integers(8, len(shapes), rng.integers(1, 14)))
+
+    def program(*values):
+        values = list(values)
+        for step in plan:
+            values.append(made(values, *step))
+        return [values[i] for i in wanted]
+
+    return program, arguments
+
+
+def test_random_programs_in_which_kernels_would_wait_for_each_other(monkeypatch):
+    found, look = [], circles.in_circles
+    monkeypatch.setattr(circles, "in_circles", lambda items: found.append(look(items)) or found[-1])
+    for seed in range(60):
+        program, arguments = drawn(seed)
+        total = lambda *x, f=program: sum(v.mean() for v in f(*x))
+        for fun in (program, jax.grad(total)):
+            got = jax.tree_util.tree_leaves(jax.jit(fun)(*arguments))
+            with jax.disable_jit():
+                want = jax.tree_util.tree_leaves(fun(*map(jnp.asarray, arguments)))
+            for a, b in zip(got, want, strict=True):
+                np.testing.assert_allclose(a, b, rtol=3e-4, atol=3e-5)
+    assert sum(map(bool, found)) >= 3
