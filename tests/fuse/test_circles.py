@@ -125,3 +125,20 @@ def test_random_programs_in_which_kernels_would_wait_for_each_other(monkeypatch)
             for a, b in zip(got, want, strict=True):
                 np.testing.assert_allclose(a, b, rtol=3e-4, atol=3e-5)
     assert sum(map(bool, found)) >= 3
+
+
+def test_differences_of_neighbours_are_not_stored_beside_a_sum_of_all():
+    """Else the neighbours would be an array of their own."""
+    x = np.random.default_rng(0).random((200, 300)).astype(np.float32)
+
+    def edges(x):
+        wide = jnp.pad(x, 1, mode="edge")
+        found = [wide[:-2, 1:-1] - x, wide[2:, 1:-1] - x, wide[1:-1, 2:] - x]
+        return x.sum(), found
+
+    text = jax.explain(edges, x, rounds=1).as_text("kernels")
+    assert " stage 0 b" not in text
+    total, found = jax.jit(edges)(x)
+    np.testing.assert_allclose(total, x.sum(), rtol=1e-5)
+    for a, b in zip(found, edges(jnp.asarray(x))[1], strict=True):
+        np.testing.assert_array_equal(a, b)

@@ -26,6 +26,7 @@ MOST_BESIDE = 4  # arrays stored beside reductions
 LEAST_STAGE = 64  # elements a result is made of: short stages leave lanes empty
 LEAST_COLUMNS = 512  # where a reduction goes down columns
 LEAST_BESIDE = 4096  # elements of such an array: less is soon computed by a kernel of its own
+_VIEWS = frozenset("slice pad concat transpose reverse dynamic_slice framed gather".split())
 NEAR = 24  # nodes below a reduction among which a common source is looked for
 
 
@@ -127,12 +128,22 @@ def stored_beside(partition: Any, group: list[Node], waiting: Iterable[Node]) ->
             other.size == source.size
             and not read.isdisjoint(_arrays_at_element(table, other))
             and not _ends_a_product(partition, other)
+            and (other.shape == source.shape or _is_plain(partition, other, read))
             and not any(_needs(partition, other, x) for x in group)
             and all(other.id in read or not _depends(table, x, other) for x in group)
             and not any(_depends(table, other, x) or _depends(table, x, other) for x in found)
         ):
             found.append(other)
     return found
+
+
+def _is_plain(partition: Any, node: Node, read: set[int]) -> bool:
+    """Whether a node is made, element by element, of no view that would be stored for it (but for
+    what is read anyhow): loops of another shape ask for whole arrays. (Differences of neighbours
+    beside a sum of all: one array more is written and read.)"""
+    nodes = partition.table.nodes
+    near = [nodes[i] for i in _arrays_at_element(partition.table, node) - read]
+    return not any(x.op in _VIEWS and partition.view_of(x) is None for x in near)
 
 
 def _ends_a_product(partition: Any, node: Node) -> bool:
