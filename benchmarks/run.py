@@ -39,6 +39,9 @@ class Side:
     A process that does not answer in time is killed.
     """
 
+    script = worker.__file__
+    variables: dict[str, str] = {"JAX_PLATFORMS": "cpu"}  # of the environment
+
     def __init__(self, library: str, python: str, options: argparse.Namespace):
         self.library, self.python = library, python
         self.threads, self.timeout = options.threads, options.timeout
@@ -47,12 +50,12 @@ class Side:
         self.start()
 
     def start(self) -> None:
-        environment = {**os.environ, "JAX_PLATFORMS": "cpu"}
+        environment = {**os.environ, **self.variables}
         if self.threads:
             environment |= {name: str(self.threads) for name in THREADS}
         prefix = ["taskset", "-c", "0"] if self.threads == 1 and self.library == "jax" else []
         self.process = subprocess.Popen(
-            [*prefix, self.python, worker.__file__, self.library], env=environment, text=True,
+            [*prefix, self.python, self.script, self.library], env=environment, text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         ready = self.process.stdout.readline()

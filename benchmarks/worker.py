@@ -141,29 +141,44 @@ def repetitions(call: Callable) -> int:
     return max(1, int(SECONDS / once))
 
 
-def main() -> None:
-    library = sys.argv[1]
+def serve(library: str, begin: Callable) -> None:
+    """Answers the lines of standard input by the function that `begin` gives once it has imported
+    the library."""
     warnings.simplefilter("ignore")
     replies = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what libraries print must not mix with answers
-    prepare_call = CALLS[library]()
-    made = {p.name: p for p in catalogue.programs()}
+    answer_to = begin()
     print(json.dumps(about(library)), file=replies, flush=True)
-    call, count = lambda: None, 1
     for line in sys.stdin:
-        question = json.loads(line)
         try:
-            if question["do"] == "prepare":
-                call, answer = prepare(made[question["name"]], prepare_call)
-                count = repetitions(call)
-            else:
-                answer = {"seconds": seconds(call, count)}
+            answer = answer_to(json.loads(line))
         except NotWritten:
             answer = {"not_written": True}
         except Exception as error:  # the other side reports it, and goes on
             text = " ".join(str(error).split())
             answer = {"error": f"{type(error).__name__}: {text}"[:200]}
         print(json.dumps(answer), file=replies, flush=True)
+
+
+def begin() -> Callable:
+    """What answers questions for the programs of `hpc`."""
+    prepare_call = CALLS[sys.argv[1]]()
+    made = {p.name: p for p in catalogue.programs()}
+    call, count = lambda: None, 1
+
+    def answer_to(question: dict) -> dict:
+        nonlocal call, count
+        if question["do"] != "prepare":
+            return {"seconds": seconds(call, count)}
+        call, answer = prepare(made[question["name"]], prepare_call)
+        count = repetitions(call)
+        return answer
+
+    return answer_to
+
+
+def main() -> None:
+    serve(sys.argv[1], begin)
 
 
 if __name__ == "__main__":

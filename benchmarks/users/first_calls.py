@@ -13,7 +13,6 @@ import argparse
 import gc
 import json
 import os
-import subprocess
 import sys
 import time
 from dataclasses import dataclass
@@ -70,16 +69,8 @@ def compile_program(made: catalogue.Program, lib: catalogue.Library) -> Stages:
 class Side(run.Side):
     """A library in its own process, asked for users' programs."""
 
-    def start(self) -> None:
-        environment = {**os.environ, "JAX_PLATFORMS": "cpu", "JITNEY_CACHE_DIR": ""}
-        self.process = subprocess.Popen(
-            [self.python, one_side.__file__, self.library], env=environment, text=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
-        ready = self.process.stdout.readline()
-        if not ready:
-            raise SystemExit(f"{self.library} cannot be imported by {self.python}")
-        self.about = json.loads(ready)
+    script = one_side.__file__
+    variables = run.Side.variables | {"JITNEY_CACHE_DIR": ""}
 
 
 def stage_line(title: str, times: dict[str, float], kernels: int) -> str:

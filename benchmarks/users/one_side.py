@@ -7,15 +7,12 @@ In: questions on standard input. `{"do": "prepare", "name": …}` answers the se
 one that says the library's version.
 """
 
-import json
-import os
 import sys
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from worker import about, seconds  # noqa: E402
+from worker import seconds, serve  # noqa: E402
 
 from users import catalogue  # noqa: E402
 
@@ -49,28 +46,22 @@ def later(call: Callable) -> float:
     return min(seconds(call, count) for _ in range(5 if once < 0.1 else 2))
 
 
-def main() -> None:
-    warnings.simplefilter("ignore")
-    replies = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what libraries print must not mix with answers
+def begin() -> Callable:
+    """What answers questions for users' programs."""
     lib = catalogue.library(sys.argv[1])
     made = {p.name: p for p in catalogue.programs()}
     warm(lib)
-    print(json.dumps(about(sys.argv[1])), file=replies, flush=True)
     call = lambda: None
-    for line in sys.stdin:
-        question = json.loads(line)
-        try:
-            if question["do"] == "prepare":
-                call, first = prepare(made[question["name"]], lib)
-                answer = {"first": first}
-            else:
-                answer = {"seconds": later(call)}
-        except Exception as error:  # the other side reports it, and goes on
-            text = " ".join(str(error).split())
-            answer = {"error": f"{type(error).__name__}: {text}"[:200]}
-        print(json.dumps(answer), file=replies, flush=True)
+
+    def answer_to(question: dict) -> dict:
+        nonlocal call
+        if question["do"] != "prepare":
+            return {"seconds": later(call)}
+        call, first = prepare(made[question["name"]], lib)
+        return {"first": first}
+
+    return answer_to
 
 
 if __name__ == "__main__":
-    main()
+    serve(sys.argv[1], begin)

@@ -19,7 +19,7 @@ from .store_wide import store_wide
 
 TINY_PRODUCT = 4096
 LEAST_PARTS = 4096  # elements of a concatenation that is worth a kernel of its own
-FEW_PARTS, MANY_TIMES = 64, 16  # elements of a small matrix, and of an array made of each
+FEW_PARTS, MANY_TIMES = 64, 16  # elements of a small matrix; how often an array has each
 MANY_READS = 16  # a gather that reads each element so often reads it from memory
 
 

@@ -9,12 +9,11 @@ compute both. (That of sixty scalars at random would wait for itself.)
 
 from typing import Any
 
-from ..graph.elementwise import is_elementwise
+from ..graph.elementwise import VIEWS, is_elementwise
 from ..ir.node import Node
 
 SMALL = 64  # elements up to which a node is computed where it is used, unless it is stored anyhow
 MOST_LOOKED_AT = 100  # nodes between two that may wait for each other
-_VIEWS = frozenset("broadcast reshape transpose reverse slice pad concat framed".split())
 _LEAVES = frozenset("input const lit empty iota".split())
 
 
@@ -36,7 +35,7 @@ def _is_step(partition: Any, node: Node) -> bool:
     """Whether a kernel that reads this node waits for the one that computes it."""
     if node.op in _LEAVES:
         return False
-    is_inline = node.op in _VIEWS or is_elementwise(node)
+    is_inline = node.op in VIEWS or node.op == "broadcast" or is_elementwise(node)
     return not is_inline or node.size > SMALL or node.id in partition.forced
 
 

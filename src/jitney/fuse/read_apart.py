@@ -13,7 +13,7 @@ places, though each element is computed once. Keys split six times over, each ti
 of the one before, were 182 kernels of some thousand expressions, and are 7.
 """
 
-from ..graph.elementwise import is_elementwise
+from ..graph.elementwise import VIEWS, is_elementwise
 from ..graph.graph import Graph
 from ..ir.node import Node
 from .expressions import COST
@@ -22,7 +22,6 @@ MOST_AGAIN = 32  # vector instructions an element that reading a stored value is
 LEAST_WORK = 1 << 16  # of all elements that is worth a kernel more
 MOST_BELOW = 200  # nodes below one that are looked at
 SMALL, MOST_TWICE = 4096, 64  # elements of an array, and its operations that may be written again
-_VIEWS = frozenset("slice pad concat transpose reverse reshape dynamic_slice framed".split())
 _PARTS = frozenset("pad concat framed".split())  # of whose elements a node has only some
 _NUMBERS = frozenset("lit iota empty".split())
 
@@ -72,7 +71,7 @@ def _times_read(graph: Graph, nodes: list[Node], share) -> dict[int, float]:
         users.pop(node.id, None)  # a result
         count = 1.0 if any(map(is_elementwise, users.values())) else 0.0
         for user in users.values():
-            if user.op in _VIEWS and node.size:
+            if user.op in VIEWS and node.size:
                 count += times[user.id] * (1 if user.op in _PARTS else share(user, node))
         times[node.id] = count
     return times
@@ -85,7 +84,7 @@ def _cost(node: Node, times, costs, stored) -> float:
         here = waiting.pop()
         if here is not node and here.id in costs:
             cost += times[here.id] * (1 if here.id in stored else costs[here.id])
-        elif is_elementwise(here) or here.op in _VIEWS or here.op == "broadcast":
+        elif is_elementwise(here) or here.op in VIEWS or here.op == "broadcast":
             cost += COST.get(here.op, 1) if is_elementwise(here) else 0
             fresh = [a for a in here.args if a.id not in seen]
             seen.update([a.id for a in fresh])

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
-from ..graph.elementwise import is_elementwise
+from ..graph.elementwise import VIEWS, is_elementwise
 from ..ir.node import Node
 from . import affine as af
 from .kernel import Store
@@ -26,7 +26,7 @@ MOST_BESIDE = 4  # arrays stored beside reductions
 LEAST_STAGE = 64  # elements a result is made of: short stages leave lanes empty
 LEAST_COLUMNS = 512  # where a reduction goes down columns
 LEAST_BESIDE = 4096  # elements of such an array: less is soon computed by a kernel of its own
-_VIEWS = frozenset("slice pad concat transpose reverse dynamic_slice framed gather".split())
+_MOVED = VIEWS - {"reshape"} | {"gather"}  # what a loop of another shape cannot follow
 NEAR = 24  # nodes below a reduction among which a common source is looked for
 
 
@@ -143,7 +143,7 @@ def _is_plain(partition: Any, node: Node, read: set[int]) -> bool:
     beside a sum of all: one array more is written and read.)"""
     nodes = partition.table.nodes
     near = [nodes[i] for i in _arrays_at_element(partition.table, node) - read]
-    return not any(x.op in _VIEWS and partition.view_of(x) is None for x in near)
+    return not any(x.op in _MOVED and partition.view_of(x) is None for x in near)
 
 
 def _ends_a_product(partition: Any, node: Node) -> bool:
