@@ -257,14 +257,17 @@ struct alignas(64) Share {
     left.store(static_cast<uint64_t>(first) << 32 | last, std::memory_order_relaxed);
   }
 
-  // The number of the piece taken, or -1.
-  int64_t take(bool front) {
+  // Takes a piece, or from the front half of those that are left: the number of the first one, or -1.
+  int64_t take(bool front, bool half, int64_t* count) {
     uint64_t range = left.load(std::memory_order_relaxed);
     for (;;) {
       uint32_t first = static_cast<uint32_t>(range >> 32), last = static_cast<uint32_t>(range);
       if (first >= last) return -1;
-      uint64_t rest = front ? range + (1ULL << 32) : range - 1;
-      if (left.compare_exchange_weak(range, rest, std::memory_order_relaxed)) return front ? first : last - 1;
+      uint32_t taken = front && half ? (last - first + 1) / 2 : 1;
+      uint64_t rest = front ? range + (static_cast<uint64_t>(taken) << 32) : range - 1;
+      if (!left.compare_exchange_weak(range, rest, std::memory_order_relaxed)) continue;
+      *count = taken;
+      return front ? first : last - 1;
     }
   }
 };
@@ -297,8 +300,9 @@ class Pool {
     for (pthread_t t : threads_) pthread_join(t, nullptr);
   }
 
-  void run(int64_t extent, int64_t grain, PoolFn fn, void* ctx) {
+  void run(int64_t extent, int64_t grain, PoolFn fn, void* ctx, bool joined) {
     const int64_t pieces = (extent - 1) / grain + 1;
+    joined_ = joined;
     for (int64_t first = 0; first < pieces; first += kMostPieces)
       run_region(extent, grain, first, pieces - first < kMostPieces ? pieces - first : kMostPieces, fn, ctx);
   }
@@ -338,9 +342,9 @@ class Pool {
     const int shares = shares_in_use_;
     if (own >= shares) own %= shares;
     for (int k = 0, share = own; k < shares; ++k, share = share + 1 == shares ? 0 : share + 1) {
-      for (int64_t piece; (piece = shares_[share].take(k == 0)) >= 0;) {
-        const int64_t lo = (first_ + piece) * grain_;
-        fn_(ctx_, lo, extent_ - lo > grain_ ? lo + grain_ : extent_);
+      for (int64_t piece, count; (piece = shares_[share].take(k == 0, joined_, &count)) >= 0;) {
+        const int64_t lo = (first_ + piece) * grain_, length = count * grain_;
+        fn_(ctx_, lo, extent_ - lo > length ? lo + length : extent_);
       }
     }
   }
@@ -414,6 +418,7 @@ class Pool {
   alignas(64) PoolFn fn_ = nullptr;
   void* ctx_ = nullptr;
   int64_t extent_ = 0, grain_ = 0, first_ = 0;
+  bool joined_ = false;
   int shares_in_use_ = 1;
   Places places_;
   std::unique_ptr<Share[]> shares_;
@@ -466,8 +471,8 @@ Pool* ready_pool(int threads) {
 
 #if defined(JITNEY_POOL_SERIAL)
 
-void pool_parallel_for(int64_t extent, int64_t grain, PoolFn fn, void* ctx) {
-  if (extent > 0) run_serially(extent, grain <= 0 ? extent : grain, fn, ctx);
+void pool_parallel_for(int64_t extent, int64_t grain, PoolFn fn, void* ctx, bool joined) {
+  if (extent > 0) run_serially(extent, grain <= 0 || joined ? extent : grain, fn, ctx);
 }
 int pool_num_threads() { return 1; }
 void pool_set_num_threads(int) {}
@@ -476,14 +481,14 @@ bool pool_is_awake() { return false; }
 
 #else
 
-void pool_parallel_for(int64_t extent, int64_t grain, PoolFn fn, void* ctx) {
+void pool_parallel_for(int64_t extent, int64_t grain, PoolFn fn, void* ctx, bool joined) {
   if (extent <= 0) return;
   if (grain <= 0 || grain >= extent) return fn(ctx, 0, extent);
   int threads = pool_num_threads();
-  if (threads == 1 || inside_region || !try_lock()) return run_serially(extent, grain, fn, ctx);
+  if (threads == 1 || inside_region || !try_lock()) return run_serially(extent, joined ? extent : grain, fn, ctx);
   inside_region = true;
   regions.fetch_add(1, std::memory_order_relaxed);
-  ready_pool(threads)->run(extent, grain, fn, ctx);
+  ready_pool(threads)->run(extent, grain, fn, ctx, joined);
   inside_region = false;
   unlock();
 }

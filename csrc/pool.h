@@ -17,7 +17,9 @@ using PoolFn = void (*)(void* ctx, int64_t lo, int64_t hi);
 // Runs fn over [0, extent). The caller takes pieces itself and never waits for a helper that has not joined.
 // grain <= 0 or grain >= extent: one call on this thread. Nested calls, and calls while another thread is using
 // the pool, run all their pieces (the same pieces) on the calling thread. Needs no GIL; fn must not throw.
-void pool_parallel_for(int64_t extent, int64_t grain, PoolFn fn, void* ctx);
+// `joined`: pieces that follow one another may come in one call, [j*grain, min(k*grain, extent)), for an fn to which
+// that makes no difference but in time: a thread takes half of what is left of its share at a time.
+void pool_parallel_for(int64_t extent, int64_t grain, PoolFn fn, void* ctx, bool joined = false);
 
 // Threads that a call may use, the caller included. Default: the CPUs that the scheduling affinity and the cgroup
 // quotas leave to this process, at most JITNEY_NUM_THREADS.

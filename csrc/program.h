@@ -27,6 +27,7 @@ struct Step {
   std::unique_ptr<int64_t[]> params;
   int32_t param_count = 0;
   int64_t extent = 0, grain = 0;
+  bool joined = false;  // pieces of a kernel may come in one call
   PyObject* payload = nullptr;  // owned: the callable of a Python step, or what must stay alive
   std::vector<std::vector<Step>> bodies;  // while: cond, body; cond: branches; for: body
 };

@@ -8,6 +8,7 @@
 //   for:   payload = (body_steps, count_slot or -1, counter_slot or -1);
 //          params = [count, counter bytes, count bytes, start = 0, increment = 1], where the bytes
 //          are 4 (default) or 8 and count is used without a count_slot.
+// A kernel's grain is the length of a piece; if it is negative, pieces may be joined (pool.h).
 // The payload of a kernel step is kept alive and otherwise unused (say, the owner of its code).
 #include <cstring>
 
@@ -271,6 +272,8 @@ struct Reader {
         void* address = PyLong_AsVoidPtr(PyTuple_GET_ITEM(item, 1));
         if (PyErr_Occurred()) return false;
         step->fn = reinterpret_cast<KernelFn>(address);
+        step->joined = step->grain < 0;
+        if (step->joined) step->grain = -step->grain;
         if (step->fn) return true;
         PyErr_SetString(PyExc_ValueError, "Program: a kernel step needs an address");
         return false;

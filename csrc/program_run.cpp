@@ -100,7 +100,7 @@ inline void run_kernel(const Step& step, void** args) {
   }
   __atomic_fetch_add(&counters.parallel_regions, 1, __ATOMIC_RELAXED);  // the GIL may be released
   KernelCall call = {step.fn, args, step.params.get()};
-  pool_parallel_for(step.extent, step.grain, run_piece, &call);
+  pool_parallel_for(step.extent, step.grain, run_piece, &call, step.joined);
 }
 
 bool run_python(const Step& step, RunState& state, void** args) {

@@ -31,7 +31,7 @@ from .fuse.block_turns import cut_blocks
 from .fuse.buffers import BranchStep, CopyStep, KernelStep, LoopStep, NativeStep, PythonStep
 from .fuse.order_items import order_items
 from .fuse.partition import partition_graph
-from .fuse.pieces import cut_pieces
+from .fuse.pieces import cut_pieces, may_be_joined
 from .fuse.plan_buffers import plan_buffers
 from .fuse.schedule import lanes_of
 from .graph.block_moments import block_moments
@@ -266,6 +266,7 @@ def _native_simple(table, step, codes):
         kernel, code = step.slotted.kernel, codes[id(step)]
         lanes = lanes_of(kernel, step.used, host_target())
         extra, extent, grain = cut_pieces(kernel, 0.0 if step.alone else step.cost, lanes)
+        grain = -grain if may_be_joined(kernel) else grain
         values = [*step.slotted.values, *extra]
         made = (KERNEL, code.address, slots, pack(values), extent, grain, code)
         return made, KernelReport(kernel_name(step), "kernel", step, code)

@@ -99,7 +99,10 @@ ELEMENTS = {
 @pytest.mark.parametrize("name", ELEMENTS)
 def test_elements(monkeypatch, name, size):
     found = compare(monkeypatch, ELEMENTS[name], numbers(size))
-    assert found or name not in ("exp", "gelu", "softplus", "sum of exponentials")
+    staggered = ["exp", "gelu", "softplus"]
+    if host_target().vectors_a_cycle >= 4:  # that has fewer parts than three otherwise
+        staggered.append("sum of exponentials")
+    assert found or name not in staggered
 
 
 @WIDE

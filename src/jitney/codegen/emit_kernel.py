@@ -34,7 +34,7 @@ from .elementwise import constant_of_bits, evaluate, extreme_of_number, llvm_typ
 from .emitter import Emitter
 from .homes import atoms, find_homes
 from .instructions import Value
-from .math.exponential import Factored, raised_factors
+from .math.exponential import Factored, near_factors, nearness, raised_factors
 from .outline import Outliner
 from .row_counters import RowCounters
 from .turned_rows import TurnedRows
@@ -97,6 +97,8 @@ class KernelEmitter(Accesses, VectorLoops):
         self.middle_ends: dict = {}  # of the parts of rows, where known before these (interior.py)
         self.asked_at_ends: list[dict] = []  # the conditions' values in vectors of both ends
         self.down_swept: int | None = None  # the loop that goes down them
+        self.plain = False  # whether loops take one vector at a time, under a mask
+        self.near: dict | None = None  # the `nearness` of guessed numbers; none where they are exact
 
     def _atoms(self, x):
         return atoms(x, self.by_id)
@@ -249,7 +251,7 @@ class KernelEmitter(Accesses, VectorLoops):
         e, along = self.e, self.lane == "stage"
         copies = e.copies
         if along:
-            e.copies = 1 if self.kernel.small else self._copies()
+            e.copies = 1 if self.kernel.small or self.plain else self._copies()
         self._folded = [r for _, stage in stages for r in stage.reductions]
         self._starts = [v for r in self._folded for v in reduce.start(e, r, self.lanes)]
         finals = loops(self._starts)
@@ -402,6 +404,8 @@ class KernelEmitter(Accesses, VectorLoops):
         args = [self.values[a.id] for a in x.args]
         if self.outliner.handles(x):
             return self.outliner.call(e, x, args)
+        if op == "exp_raised_near":
+            return self._near_exponential(x, *args)
         if op in ("exp_raised", "exp_raised_any"):  # which is only added (raise_exponentials.py)
             return raised_factors(e, *args) or evaluate(e, op, x.dtype, [x.dtype], args)
         if op in ("max", "min") and x.dtype in ("f32", "f64"):
@@ -410,6 +414,17 @@ class KernelEmitter(Accesses, VectorLoops):
             if limit is not None:
                 return extreme_of_number(e, op, args[1 - limit], args[limit], numbers[limit] == 0)
         return evaluate(e, op, x.dtype, [a.dtype for a in x.args], args)
+
+    def _near_exponential(self, x, element, least) -> Value:
+        """Of an element's distance from a number near it, or from the greatest (guess_greatest.py)."""
+        if self.near is not None:
+            return near_factors(self.e, element, self.near[x.args[1].id])
+        return raised_factors(self.e, self.e.fsub(element, least))
+
+    def know_near(self, x) -> None:
+        """What a guessed number's exponentials need of it, in all lanes: once a row."""
+        near = nearness(self.e, self.values[x.args[1].id])
+        self.near = (self.near or {}) | {x.args[1].id: tuple(map(self._as_lanes, near))}
 
     def _parameter(self, x):
         e, slot = self.e, self.slotted.params[x.id][1:]

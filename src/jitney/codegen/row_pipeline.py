@@ -21,6 +21,7 @@ from functools import partial
 from . import reduce
 from .accesses import operand
 from .elementwise import llvm_type
+from .guessed_rows import Guesses
 from .instructions import Value
 from .staggered_loop import Bounds
 
@@ -34,9 +35,12 @@ class Pipeline:
         self.k, self.e, self.stages = k, k.e, k.kernel.stages
         self.bind, self.following, self.around = bind, following, around
         self.base = dict(k.values)
+        is_guessed = any(r.guessed for r in self.stages[0].reductions)
+        self.guesses = Guesses(self) if is_guessed else None
+        self.together = list(enumerate(self.stages))[int(is_guessed) :]  # the stages of a turn
         k._first_readers = {
             x.attrs[0]: self.stages[s]
-            for s in reversed(range(len(self.stages)))
+            for s, _ in reversed(self.together)
             for x in k.homes.get((s, 0), ()) if x.op == "load"
         }  # fmt: skip
         self.late = k.lane == "stage" and bool(self.stages[-1].reductions)
@@ -51,7 +55,9 @@ class Pipeline:
     def emit(self, count: str, first: list[Value]) -> None:
         """So many rows from the first one on; not none."""
         k, e = self.k, self.e
-        begun = self._alone(0, first, {})
+        if self.guesses is not None:
+            self.guesses.begin()
+        begun = self._alone(0, first, {}) if self.guesses is None else self.guesses.of(first)
         second = self._advance(first, e.instruction(f"icmp sgt i64 {count}, 1"))
         rows = [second] + [first] * self.behind
         waiting = [begun.get((s, n)) or self._nothing(s, n) for s, n, _ in self.waits]
@@ -114,14 +120,17 @@ class Pipeline:
         """All stages, each of its row."""
         k, e, last = self.k, self.e, len(self.stages) - 1
         rows, waiting = self._unpack(carried)
-        known = []
-        for s in range(last + 1):
+        guesses = {} if self.guesses is None else self.guesses.of(rows[0])
+        known = {}
+        for s, _ in self.together:
             self._enter(s, rows[s], self._results_for(s, waiting))
             self._widen(s)
-            known.append((k.values, k.results))
+            known[s] = k.values, k.results
         loops = partial(self.around, body=partial(self._elements, rows, known))
-        k._fold(list(enumerate(self.stages)), loops)
-        new = k.results
+        k._fold(self.together, loops)
+        new = guesses | k.results
+        if self.guesses is not None:
+            waiting, new = self.guesses.checked(rows[1], waiting, new)
         found = {key: value for key, value in new.items() if key[0] == last and not self.late}
         self._end(rows[-1], self._results_for(self.behind, waiting) | found)
         soon = e.instruction(f"add i64 {index}, 2")
@@ -138,13 +147,15 @@ class Pipeline:
                 value = k.values.get(a.id)
                 if value is not None and value.type in ("float", "double"):
                     k.values[a.id] = k._as_lanes(value)
+            if x.op == "exp_raised_near":
+                k.know_near(x)
 
     def _elements(self, rows, known, at, accumulators):
         """One turn of the loop. What is read comes first: saved values are read before the next
         row's take their places, and a processor that takes a load for a later one of what it stores
         would make it wait."""
-        k, result, stages = self.k, [], list(enumerate(self.stages))
-        values = [dict(of_row) for of_row, _ in known]
+        k, result, stages = self.k, [], self.together
+        values = {s: dict(of_row) for s, (of_row, _) in known.items()}
 
         def turn_to(s, stage):
             k.values, k.results, k._stage_of_fold = values[s], known[s][1], stage

@@ -111,7 +111,7 @@ class VectorLoops:
         copies = self._copies()
         k = self.kernel
         whole = k.stream or k.pairs is not None or k.sweep or k.pipelined
-        masked_only = k.small or (copies == 1 and not whole)
+        masked_only = k.small or self.plain or (copies == 1 and not whole)
         if masked_only and self.e.target.has_dear_masks:
             masked_only = k.in_vectors or k.early or self._operations(self.used) > MOST_TWICE
         if not masked_only:

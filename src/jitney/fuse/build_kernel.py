@@ -21,6 +21,7 @@ from ..ir.node import Node
 from ..ir.types import nbytes_of
 from . import affine as af
 from .expressions import COST, HEAVY
+from .find_distances import sums_of_distances
 from .kernel import SHORT_AXIS, SHORT_ROW, SHORT_STRIDE, Expr, Kernel, Loop, Reduction, Stage, Store
 from .pull_rules import PULL_RULES
 from .split_reductions import SPLIT_SIZE
@@ -70,6 +71,8 @@ class KernelBuilder(Stages):
         self.may_split = may_split
         self.partition = partition
         self.roots = {node.id for node, _ in roots}
+        self.root_nodes = [node for node, _ in roots]
+        self.distances: frozenset[int] | None = None
         self.root, self.root_key = roots[0][0], roots[0][0].id
         self.memo: dict = {}
         self.operations: list[str] = []
@@ -204,10 +207,19 @@ class KernelBuilder(Stages):
             return self.load(self.partition.request(node), index, mask)
         is_row = used == self.row_set and self.column_stage is None
         if node.op == "reduce" and self.partition.should_split(node, is_row):
-            return self.value(self.partition.split(node), index)
+            if not is_row or node.id not in self._of_distances():
+                return self.value(self.partition.split(node), index)
         if not self._may_stage(node, used, size):
             return self.load(self.partition.request(node), index, mask)
         return self._staged(node, index, kind, axes, extents, used)
+
+    def _of_distances(self) -> frozenset[int]:
+        """The reductions of columns that are one kernel (find_distances.py)."""
+        if not self.partition.target.avx512:
+            return frozenset()
+        if self.distances is None:
+            self.distances = sums_of_distances(self.root_nodes)
+        return self.distances
 
     def _is_stage(self, node, used, kind, axes, size: int) -> bool:
         """Whether a short reduction is a stage, as longer ones are, rather than written out: each

@@ -73,6 +73,8 @@ class Reduction:
     """kind: sum prod max min and or xor argmax argmin (`index`: the position these count, `narrow`:
     which needs no more than 30 bits). With `factor` the sum is one of products, rounded once each
     with the sum before them. `unwatched`: a maximum that may be anything if it has met NaN.
+    `guessed`: a maximum that may be any number about as great; `tells`: a sum that shows whether
+    that of this number was (guess_greatest.py).
     `by_blocks`: see find_by_blocks.py."""
 
     kind: str
@@ -82,6 +84,8 @@ class Reduction:
     narrow: bool = False
     factor: Expr | None = None
     unwatched: bool = False
+    guessed: bool = False
+    tells: int | None = None
     by_blocks: bool = False
 
 

@@ -217,7 +217,8 @@ class _Writer:
         number, found = self.number, []
         for r in stage.reductions:
             where = f" at {self.affine(r.index)}" if r.index is not None else ""
-            where += " narrow" * r.narrow + " unwatched" * r.unwatched + " blocks" * r.by_blocks
+            where += " narrow" * r.narrow + " unwatched" * r.unwatched + " guessed" * r.guessed
+            where += " blocks" * r.by_blocks + (f" tells {r.tells}" if r.tells is not None else "")
             times = f"*e{number[r.factor.id]}" if r.factor is not None else ""
             found.append(f"{r.kind}:{r.dtype} e{number[r.expr.id]}{times}{where}")
         for k, position, expr in stage.saves:

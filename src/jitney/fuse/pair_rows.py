@@ -135,7 +135,8 @@ class _Pairs:
     def _second_sum(self, r: Reduction) -> Reduction:
         index = self.second(r.index) if r.index is not None else None
         factor = self.seconds[r.factor.id] if r.factor is not None else None
-        return replace(r, expr=self.seconds[r.expr.id], index=index, factor=factor)
+        tells = r.tells + self.sums[0] if r.tells is not None else None
+        return replace(r, expr=self.seconds[r.expr.id], index=index, factor=factor, tells=tells)
 
     def _both_stores(self, stores: list[Store]) -> list[Store]:
         found = []

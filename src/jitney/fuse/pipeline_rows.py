@@ -30,9 +30,11 @@ COPIES = 2  # vectors of columns side by side: the accumulators of all stages st
 COPIES_IN_SETS, MANY_IN_SETS, MOST_SUMS = 4, 8, 3
 PAGE = 4096
 # Of all rows in the pipeline: those of the first cache; of the second, where an operation so costly
-# leaves the time to wait for it; and what comes from memory, where rows are read sooner alone.
+# leaves the time to wait for it; and what comes from memory, where rows are read sooner alone (by
+# turns, a Zen 4, two threads, cycles a vector in a pipeline and alone: softmax of 8 MiB 8.9, 15 to
+# 18, of 16 MiB 12 to 15, 22 to 26; log-sum-exp of 32 MiB 8.0, 10.2, of 64 MiB 13.4, 12.6).
 NEAR_BYTES, FAR_BYTES, HEAVY = 32 << 10, 256 << 10, 10
-MEMORY_BYTES = 32 << 20
+MEMORY_BYTES = 96 << 20
 # Rows that a pipeline of columns asks for before it reads them. From memory eight: its latency is
 # several rows long. In the caches three: of rows that lie 4 KiB apart, which two stages read and
 # one writes, a set of the first cache has room for eight lines (softmax of the columns of 1024 x
@@ -41,6 +43,7 @@ MEMORY_BYTES = 32 << 20
 # when it runs (in turns, two threads: 1024 x 1024 114 us with two, 118 with three; 512 x 1024 55
 # and 60; 1000 x 1000 110 and 107).
 AHEAD_IN_CACHES, AHEAD_IN_MEMORY = 3, 8
+COLUMNS_IN_CACHES = 32 << 20  # bytes in the pipelines of all columns
 
 
 def pipeline_rows(kernel: Kernel, used: list[Expr], target: CpuTarget) -> None:
@@ -50,7 +53,7 @@ def pipeline_rows(kernel: Kernel, used: list[Expr], target: CpuTarget) -> None:
         kernel.copies = _copies(kernel, used, target)
         if kernel.lane == "row":
             nbytes = bytes_in_pipeline(kernel, used) * math.prod(lo.extent for lo in kernel.rows)
-            kernel.ahead = AHEAD_IN_CACHES if nbytes < MEMORY_BYTES else AHEAD_IN_MEMORY
+            kernel.ahead = AHEAD_IN_CACHES if nbytes < COLUMNS_IN_CACHES else AHEAD_IN_MEMORY
 
 
 def _copies(kernel: Kernel, used: list[Expr], target: CpuTarget) -> int:

@@ -18,6 +18,7 @@ from .choose_rows import choose_rows
 from .contract import contract_products
 from .find_by_blocks import find_by_blocks
 from .fold_conditions import fold_conditions
+from .guess_greatest import guess_greatest
 from .kernel import Kernel, Store, live_expressions
 from .multiply_shares import multiply_shares
 from .number_slots import number_slots
@@ -125,6 +126,7 @@ def _step_of(partition: Any, builder: KernelBuilder, stores, label: str) -> Kern
     used = multiply_shares(kernel, used)
     watch_less(kernel, used)
     pipeline_rows(kernel, used, partition.target)
+    used = guess_greatest(kernel, used, partition.target)
     used = pair_rows(kernel, used, partition.target)
     stagger_turns(kernel, used, partition.target, repeated=partition.is_nested)
     find_by_blocks(kernel, partition.target)

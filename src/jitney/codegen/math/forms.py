@@ -75,6 +75,13 @@ def in_a_register(*types):
     return decorate
 
 
+def below_two(e, x):
+    """x of float32 with its sign, if it is below 2; some number below 2 of others, and of NaN: an
+    exponent without its first bit. Any unit does it (where `bounded` takes one that adds)."""
+    mask = e.constant("i32", ~(1 << 30), x.lanes)
+    return e.bitcast(x.type, e.and_(e.bits(x), mask))
+
+
 def by_registers(e, function, x, *others):
     """Apply `function` to each 512-bit register of the arguments and join the results."""
     if x.lanes * FLOAT_BITS[x.type] <= 512:
