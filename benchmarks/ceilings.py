@@ -58,14 +58,16 @@ class Ceilings:
     slots: float  # 32-bit lanes of vector arithmetic, of the fastest mixture of instructions
     multipliers: float  # lanes of products, look-ups and comparisons, of the fastest mixture
     divisions: float  # quotients in float32
+    additions: float = math.inf  # lanes of sums alone
     places: float = 1  # additions that would begin in the time of a scaling, at least one
 
     def arithmetic(self, work: Work) -> float:
         """Seconds that the arithmetic of a loop takes at least: its busiest units decide."""
         beside = (work.multiplied + work.looked_up) / self.multipliers
         multiplied, divided = work.multiplied / (self.flops / 2), work.divided / self.divisions
-        slots = work.slots + (self.places - 1) * work.scaled
-        return max(slots / self.slots, multiplied, beside, divided)
+        more = (self.places - 1) * work.scaled
+        added = (work.added + more) / self.additions
+        return max((work.slots + more) / self.slots, multiplied, beside, added, divided)
 
     def bandwidth(self, nbytes: int) -> float:
         """The speed of a copy of this size, between the measured ones by logarithms."""
@@ -83,7 +85,8 @@ class Ceilings:
         return (
             f"Ceilings by {self.threads} threads: {self.flops / 1e9:.0f} GFLOP/s in float32, "
             f"{self.slots / 1e9:.0f} billion lanes of vector arithmetic, "
-            f"{self.multipliers / 1e9:.0f} of products, look-ups and comparisons, and "
+            f"{self.multipliers / 1e9:.0f} of products, look-ups and comparisons, "
+            f"{self.additions / 1e9:.0f} of additions, and "
             f"{self.divisions / 1e9:.0f} billion quotients a second; "
             f"a scaling takes the place of {self.places:.1f}; "
             f"copies, in GB/s read and written: {copies}."
@@ -108,6 +111,7 @@ def measure() -> Ceilings:
         slots=max(*mixtures, flops / 2),
         multipliers=max(*mixtures[1:], flops / 2),
         divisions=_best(lambda threads: speeds.divisions(threads, DIVISIONS)),
+        additions=added,
         places=max(1.0, added / scaled) if scaled else 1.0,
     )
 

@@ -3,11 +3,12 @@
 In: the assembly of a program of one kernel (`jitney.explain(f, …).as_text("asm")`). Out:
 `work(assembly)`: for each of its loops, how many 32-bit lanes of vector arithmetic it spends on an
 element, and how many of them are multiplications, look-ups in tables of two registers and
-comparisons, and divisions, which fewer units can do, and scalings, each of which takes the place of
-several. Every vector instruction counts as one: additions and look-ups in one register as well.
-Loads, stores and moves of registers do not count, nor does the loop of what is left over, nor the
-way for rare arguments, which lies behind the loop. Loops run one after another, so their times add
-up.
+comparisons, how many additions (and differences, extremes, roundings and scalings by powers of two,
+which the units that add do on Zen 4 and 5), and divisions, which fewer units can do; each scaling
+takes the place of several. Every vector instruction counts as one: additions and look-ups in one
+register as well. Loads, stores and moves of registers do not count, nor does the loop of what is
+left over, nor the way for rare arguments, which lies behind the loop. Loops run one after another,
+so their times add up.
 """
 
 import re
@@ -25,6 +26,7 @@ MULTIPLY = re.compile(r"fn?m|mul[ps][sdh]")  # of floats; those of integers begi
 LOOK_UP = re.compile(r"perm[it]2|cmp\w*p[sd]")  # in two registers; comparisons of floats
 DIVIDE = re.compile(r"div|sqrt")
 SCALE = re.compile(r"scalef")
+ADD = re.compile(r"(?:add|sub|max|min|range|rndscale|scalef)[ps][sd]$")  # of floats
 
 
 class Work(NamedTuple):
@@ -35,6 +37,7 @@ class Work(NamedTuple):
     divided: float  # quotients and roots
     looked_up: float  # in tables, and compared
     scaled: float = 0  # by powers of two
+    added: float = 0  # sums and what the same units do, scalings too
 
 
 def work(assembly: str, rows: int = 1) -> list[Work]:
@@ -70,7 +73,9 @@ def of_loop(body: list[str]) -> Work | None:
     divided = sum(number for name, number in every if DIVIDE.match(name))
     looked_up = sum(number for name, number in every if LOOK_UP.match(name))
     scaled = sum(number for name, number in every if SCALE.match(name))
-    return Work(*[number / count for number in (total, multiplied, divided, looked_up, scaled)])
+    added = sum(number for name, number in every if ADD.match(name))
+    found = (total, multiplied, divided, looked_up, scaled, added)
+    return Work(*[number / count for number in found])
 
 
 def elements(body: list[str]) -> int:

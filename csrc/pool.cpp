@@ -542,7 +542,7 @@ PyObject* num_threads(PyObject*, PyObject*) { return PyLong_FromLong(pool_num_th
 
 struct TestRun {
   int64_t extent, grain, work;
-  bool nested;
+  bool nested, joined;
   std::atomic<uint8_t>* counts;
   std::atomic<int64_t> wrong_pieces{0}, sum{0};
 };
@@ -555,6 +555,7 @@ void test_piece(void* ctx, int64_t lo, int64_t hi) {
   auto* t = static_cast<TestRun*>(ctx);
   int64_t end = t->grain <= 0 ? t->extent : lo + t->grain;
   bool right = (t->grain <= 0 ? lo == 0 : lo % t->grain == 0) && hi == (end < t->extent ? end : t->extent);
+  if (t->joined && t->grain > 0) right = lo % t->grain == 0 && hi > lo && (hi % t->grain == 0 || hi == t->extent);
   if (!right) t->wrong_pieces.fetch_add(1);
   volatile int64_t spin = 0;
   for (int64_t i = 0; i < t->work; ++i) spin = spin + 1;
@@ -563,17 +564,17 @@ void test_piece(void* ctx, int64_t lo, int64_t hi) {
   else test_inner(t, lo, hi);
 }
 
-// (extent, grain, work, nested) -> (bytes: how often each index came, number of wrong pieces, number of indices)
+// (extent, grain, work, nested, joined = false) -> (bytes: how often each index came, number of wrong pieces, number of indices)
 PyObject* pool_test(PyObject*, PyObject* args) {
   TestRun t;
-  int nested;
+  int nested, joined = 0;
   long long extent, grain, work;
-  if (!PyArg_ParseTuple(args, "LLLp", &extent, &grain, &work, &nested)) return nullptr;
-  t.extent = extent, t.grain = grain, t.work = work, t.nested = nested;
+  if (!PyArg_ParseTuple(args, "LLLp|p", &extent, &grain, &work, &nested, &joined)) return nullptr;
+  t.extent = extent, t.grain = grain, t.work = work, t.nested = nested, t.joined = joined;
   std::vector<std::atomic<uint8_t>> counts(static_cast<size_t>(extent > 0 ? extent : 0) + 1);
   t.counts = counts.data();
   Py_BEGIN_ALLOW_THREADS;
-  pool_parallel_for(extent, grain, test_piece, &t);
+  pool_parallel_for(extent, grain, test_piece, &t, joined);
   Py_END_ALLOW_THREADS;
   return Py_BuildValue("y#LL", reinterpret_cast<char*>(counts.data()), static_cast<Py_ssize_t>(counts.size() - 1),
                        static_cast<long long>(t.wrong_pieces.load()), static_cast<long long>(t.sum.load()));

@@ -128,9 +128,18 @@ def test_scalings_take_the_place_of_several():
     body = "\tvscalefps\t%zmm1, %zmm2, %zmm3\n\tvaddps\t%zmm1, %zmm2, %zmm3\n"
     loop = f"# kernel\n.LBB0_1:\n{body}\taddq\t$16, %rax\n\tcmpq\t%rsi, %rax\n\tjl\t.LBB0_1\n"
     (work,) = instructions.work(loop)
-    assert work == instructions.Work(2, 0, 0, 0, 1)
-    found = roofline.ceilings.Ceilings(1, {"1 MiB": 1e9}, 8e9, 4e9, 4e9, 1e9, 2.0)
+    assert work == instructions.Work(2, 0, 0, 0, 1, 2)
+    found = roofline.ceilings.Ceilings(1, {"1 MiB": 1e9}, 8e9, 4e9, 4e9, 1e9, places=2.0)
     assert found.arithmetic(work) == pytest.approx(3 / 4e9)
+    found = dataclasses.replace(found, additions=2e9)  # of which three places are taken
+    assert found.arithmetic(work) == pytest.approx(3 / 2e9)
+
+
+def test_sums_are_told_from_products_and_integers():
+    sums = "addps subpd maxps minss rangeps rndscaleps scalefps addsd".split()
+    others = "fmadd213ps mulps paddd psubq pmaxsd addsubps divps cmpltps permps".split()
+    assert all(map(instructions.ADD.match, sums))
+    assert not any(map(instructions.ADD.match, others))
 
 
 def test_products_are_told_from_sums():

@@ -17,17 +17,23 @@ def threads(request):
     native.set_num_threads(0)
 
 
-def check(extent, grain, work=0, nested=False):
-    counts, wrong_pieces, total = native._pool_test(extent, grain, work, nested)
+def check(extent, grain, work=0, nested=False, joined=False):
+    counts, wrong_pieces, total = native._pool_test(extent, grain, work, nested, joined)
     assert counts == b"\x01" * extent
     assert wrong_pieces == 0 and total == extent
 
 
+@pytest.mark.parametrize("joined", [False, True])
 @pytest.mark.parametrize("nested", [False, True])
 @pytest.mark.parametrize("extent", [0, 1, 2, 7, 1000])
 @pytest.mark.parametrize("grain", [-1, 0, 1, 3, 1000, 2**62])
-def test_every_index_once(threads, extent, grain, nested):
-    check(extent, grain, 0, nested)
+def test_every_index_once(threads, extent, grain, nested, joined):
+    check(extent, grain, 0, nested, joined)
+
+
+def test_joined_pieces_while_others_take_them(threads):
+    for i in range(1000):
+        check(1 + i % 300, 1 + i % 3, i % 11 * 50, joined=True)
 
 
 def test_many_regions(threads):

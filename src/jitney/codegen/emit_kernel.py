@@ -98,7 +98,7 @@ class KernelEmitter(Accesses, VectorLoops):
         self.asked_at_ends: list[dict] = []  # the conditions' values in vectors of both ends
         self.down_swept: int | None = None  # the loop that goes down them
         self.plain = False  # whether loops take one vector at a time, under a mask
-        self.near: dict | None = None  # the `nearness` of guessed numbers; none where they are exact
+        self.near: dict | None = None  # of guessed numbers (exponential.nearness)
 
     def _atoms(self, x):
         return atoms(x, self.by_id)
@@ -416,7 +416,7 @@ class KernelEmitter(Accesses, VectorLoops):
         return evaluate(e, op, x.dtype, [a.dtype for a in x.args], args)
 
     def _near_exponential(self, x, element, least) -> Value:
-        """Of an element's distance from a number near it, or from the greatest (guess_greatest.py)."""
+        """Of an element's distance from what was guessed, or is known (guess_greatest.py)."""
         if self.near is not None:
             return near_factors(self.e, element, self.near[x.args[1].id])
         return raised_factors(self.e, self.e.fsub(element, least))

@@ -4,26 +4,34 @@ In: a kernel in a pipeline (pipeline_rows.py) and its live expressions. Out: `gu
 maximum of its first stage where what is stored would be the same, but for rounding, had any other
 number m been subtracted: softmax, its logarithm, log-sum-exp, gradients made of these. The kernel
 takes the greatest of a few elements of a row for m, and does not go through the row for it. Where
-exponentials of distances then sum to more than 16 for each element, or to no number, which no
-guess hides, the row is done again with its greatest element. Raised exponentials (raise_exponentials.py) become
-`exp_raised_near`, of the elements instead of their distances (codegen/math/exponential.py).
+exponentials of distances then sum to more than 16 for each element, or to no number, which no guess
+hides, the row is done again with its greatest element. Raised exponentials become
+`exp_raised_near`, of the elements instead of their distances (raise_exponentials.py,
+codegen/math/exponential.py).
 
-What changes how if m becomes m + d: a *degree* says it. (a, 0): a number grows by a d; (0, b): it is
-multiplied by e^(b d). The distance x - m has (-1, 0), its exponential and the sum of these (0, -1),
-the sum's logarithm (-1, 0), log(sum) + m and exp / sum (0, 0): they are what they were.
+How does what change if m becomes m + d? A *degree* says it. (a, 0): a number grows by a d; (0, b):
+it is multiplied by e^(b d). The distance x - m has (-1, 0), its exponential and the sum of these
+(0, -1), the sum's logarithm (-1, 0), log(sum) + m and exp / sum (0, 0): they are what they were.
 """
 
 import math
 
 from ..ir.target import CpuTarget
-from .bound_exponentials import FORMATS, count_uses, known_value
-from .kernel import Expr, Kernel
-from .watch_less import EXPONENTIALS, sums_of_distances
+from .bound_exponentials import (
+    FORMATS,
+    count_uses,
+    greatest_beside,
+    greatest_if_finite,
+    known_value,
+)
+from .kernel import Expr, Kernel, Reduction
+from .watch_less import EXPONENTIALS
 
 Degree = tuple[int, int]
 SAME: Degree = (0, 0)
 LARGE = 1e30  # limits that cut off infinities alone
 RAISED = ("exp_raised", "exp_raised_any")
+COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 LINEAR = {"add": (1, 1), "sub": (1, -1), "neg": (-1,)}
 
 
@@ -31,9 +39,8 @@ def guess_greatest(kernel: Kernel, used: list[Expr], target: CpuTarget) -> list[
     """See the module's text; returns the live expressions, operands first."""
     if not (kernel.pipelined and target.avx512) or not _looks_only(kernel):
         return used
-    sums = [number for stage, number in sorted(sums_of_distances(kernel, 0, 0)) if stage == 1]
-    telling = [kernel.stages[1].reductions[number] for number in sums]
-    if not telling or telling[0].dtype not in FORMATS or not _Degrees(kernel).leaves_results(used):
+    telling = [r for r in kernel.stages[1].reductions if _is_sum_of_powers(kernel, r)]
+    if not telling or not _Degrees(kernel).leaves_results(used):
         return used
     kernel.stages[0].reductions[0].guessed = True
     telling[0].tells = 0
@@ -47,7 +54,21 @@ def _looks_only(kernel: Kernel) -> bool:
     stage = kernel.stages[0]
     if len(stage.reductions) != 1 or stage.stores or stage.saves:
         return False
-    return stage.reductions[0].unwatched and stage.reductions[0].dtype in FORMATS
+    return stage.reductions[0].kind == "max" and stage.reductions[0].dtype in FORMATS
+
+
+def _is_sum_of_powers(kernel: Kernel, r: Reduction) -> bool:
+    """Whether a sum is one of exp(x - m), m being the first stage's greatest x."""
+    if r.kind != "sum" or r.factor is not None or r.dtype not in FORMATS:
+        return False
+    if r.expr.op not in EXPONENTIALS or r.expr.args[0].op != "sub":
+        return False
+    element, least = r.expr.args[0].args
+    if least.op == "select" and greatest_if_finite(kernel, r.expr.args[0]) is not None:
+        least = least.args[1]
+    while _is_cut(least):
+        least = next(a for a in least.args if known_value(a) is None)
+    return greatest_beside(kernel, element, least) is kernel.stages[0]
 
 
 def _take_near(power: Expr) -> None:
@@ -62,7 +83,9 @@ def _is_cut(x: Expr) -> bool:
     if x.op not in ("max", "min") or len(x.args) != 2:
         return False
     limits = [limit for a in x.args if (limit := known_value(a)) is not None]
-    return any(limit <= -LARGE if x.op == "max" else limit >= LARGE for limit in limits)
+    if len(limits) != 1:
+        return False
+    return limits[0] <= -LARGE if x.op == "max" else limits[0] >= LARGE
 
 
 class _Degrees:
@@ -106,6 +129,8 @@ class _Degrees:
             return of[0]
         if all(degree == SAME for degree in of) or self._tests(x) is not None:
             return SAME
+        if x.op in COMPARISONS and self._is_sign(x, of):
+            return SAME
         if x.op == "select" and (finite := self._tests(x.args[0])) is not None:
             return of[1 if finite else 2]
         known = [degree for degree in of if degree is not None]
@@ -120,8 +145,17 @@ class _Degrees:
         size = x.args[0].args[0] if x.args[0].op == "abs" else x.args[0]
         return x.op == "lt" if self.known.get(size.id) == (1, 0) else None
 
+    def _is_sign(self, x: Expr, of: list[Degree | None]) -> bool:
+        """Whether what only grows or shrinks is compared with 0."""
+        return any(
+            degree is not None and not degree[0] and known_value(other) == 0
+            for degree, other in zip(of, reversed(x.args), strict=True)
+        )
+
     def _is_nought(self, x: Expr) -> bool:
         """Whether x is 0 unless the number is infinite."""
+        if known_value(x) == 0:
+            return True
         if x.op != "select" or (finite := self._tests(x.args[0])) is None:
             return False
         return known_value(x.args[1 if finite else 2]) == 0
@@ -138,6 +172,10 @@ class _Degrees:
         if x.op in LINEAR:
             alike = {b for a, b in zip(x.args, times, strict=True) if not self._is_nought(a)}
             return (0, times[0]) if not any(grow) and len(alike) == 1 else None
+        if x.op == "select":
+            either = zip(x.args[1:], of[1:], strict=True)
+            both = {degree for a, degree in either if not self._is_nought(a)}
+            return both.pop() if of[0] == SAME and len(both) == 1 else None
         if x.op in EXPONENTIALS and not times[0]:
             return (0, grow[0])
         if x.op == "log" and not grow[0]:

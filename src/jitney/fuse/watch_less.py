@@ -21,11 +21,11 @@ def watch_less(kernel: Kernel, used: list[Expr]) -> None:
     for s, stage in enumerate(kernel.stages):
         for number, r in enumerate(stage.reductions):
             if r.kind == "max" and r.index is None and r.dtype in FORMATS:
-                sums = sums_of_distances(kernel, s, number)
+                sums = _sums_of_distances(kernel, s, number)
                 r.unwatched = bool(sums) and _is_all_shown(kernel, used, sums)
 
 
-def sums_of_distances(kernel: Kernel, s: int, number: int) -> set[tuple[int, int]]:
+def _sums_of_distances(kernel: Kernel, s: int, number: int) -> set[tuple[int, int]]:
     """(stage, number) of the sums of exp(a - m), m being the stage's greatest a."""
     return {
         (t, k)

@@ -150,7 +150,7 @@ def raised_factors(e, x) -> Factored | None:
 def nearness(e, m):
     """(h, u) of a number m near those that `near_factors` takes exponentials of: h is m times what
     float32 has of log2(e), rounded; u is 2^(h - m log2(e)), which undoes the rounding: what the
-    square of the exponent changes is less than a rounding of m. Both are no numbers if h is none."""
+    square of the exponent changes is less than a rounding of m."""
     log2_e = e.like(m, LOG2_E)
     h = e.fmul(m, log2_e)
     return h, e.fma(e.fma(m, log2_e, e.fneg(h)), e.like(m, -math.log(2)), e.like(m, 1.0))

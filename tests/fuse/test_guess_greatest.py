@@ -1,0 +1,231 @@
+"""Greatest numbers of rows are guessed where results do not depend on them, and found where the
+guess was no good."""
+
+import numpy as np
+import pytest
+import scipy.special
+
+import jitney as jax
+import jitney.numpy as jnp
+from jitney import _native
+from jitney.backend.host import host_target
+from jitney.testing.stages import check_all_stages
+
+pytestmark = pytest.mark.skipif(not host_target().avx512, reason="infinities are guarded against")
+
+
+def greatest(x, axis=-1):
+    return x.max(axis, keepdims=True)
+
+
+def entropy(x, axis=-1):
+    return -(jax.nn.softmax(x, axis) * jax.nn.log_softmax(x, axis)).sum(axis)
+
+
+INVARIANT = {
+    "softmax": jax.nn.softmax,
+    "its logarithm": jax.nn.log_softmax,
+    "log-sum-exp": jax.nn.logsumexp,
+    "of a part": lambda x, axis=-1: jax.nn.logsumexp(x * 0.5 - 1, axis),
+    "shares twice": lambda x, axis=-1: jax.nn.softmax(x, axis) ** 2,
+    "odds": lambda x, axis=-1: jax.nn.softmax(x, axis) / (1.5 - jax.nn.softmax(x, axis)),
+    "entropy": entropy,
+}
+DEPENDENT = {
+    "exponentials": lambda x, axis=-1: jnp.exp(x - greatest(x, axis)),
+    "their sum": lambda x, axis=-1: jnp.exp(x - greatest(x, axis)).sum(axis),
+    "its logarithm": lambda x, axis=-1: jnp.log(jnp.exp(x - greatest(x, axis)).sum(axis)),
+    "distances": lambda x, axis=-1: x - greatest(x, axis) + jax.nn.softmax(x, axis),
+    "half of it": lambda x, axis=-1: jax.nn.logsumexp(x, axis) + greatest(x, axis)[..., 0] / 2,
+    "squares over a sum": lambda x, axis=-1: jnp.exp(x - greatest(x, axis)) ** 2
+    / jnp.exp(x - greatest(x, axis)).sum(axis, keepdims=True),
+    "sum and a share": lambda x, axis=-1: jax.nn.softmax(x, axis)
+    + jnp.exp(x - greatest(x, axis)).sum(axis, keepdims=True),
+    "a comparison": lambda x, axis=-1: jnp.where(
+        greatest(x, axis) > 1, jax.nn.softmax(x, axis), 0.0
+    ),
+}
+
+
+def is_guessed(fun, x) -> bool:
+    return " guessed" in jax.explain(fun, x, rounds=1).as_text("kernels")
+
+
+def rows(count=64, width=1000, seed=0):
+    return np.random.default_rng(seed).standard_normal((count, width)).astype("float32")
+
+
+@pytest.mark.parametrize("name", INVARIANT)
+def test_guessed(name):
+    assert is_guessed(lambda x: INVARIANT[name](x, axis=-1), rows())
+
+
+@pytest.mark.parametrize("fun", [jax.nn.softmax, jax.nn.logsumexp, jax.nn.log_softmax])
+def test_guessed_of_columns(fun):
+    assert is_guessed(lambda x: fun(x, axis=0), rows(300, 600))
+
+
+def test_guessed_in_gradients():
+    def loss(x):
+        return jax.nn.logsumexp(x, -1).sum()
+
+    x = rows()
+    x[::5, 77] = 400.0
+    assert is_guessed(jax.grad(loss), x)
+    got = np.asarray(jax.jit(jax.grad(loss))(x))
+    np.testing.assert_allclose(got, in_numpy("softmax", x, -1), rtol=3e-6, atol=1e-30)
+
+
+def test_guessed_in_float64():
+    with jax.enable_x64(True):
+        assert is_guessed(jax.nn.softmax, rows().astype(float))
+
+
+@pytest.mark.parametrize("name", DEPENDENT)
+def test_not_guessed(name):
+    assert not is_guessed(DEPENDENT[name], rows())
+
+
+def in_numpy(name, x, axis):
+    x = x.astype(float)
+    shares, logarithms = scipy.special.softmax(x, axis), scipy.special.log_softmax(x, axis)
+    power = np.exp(x - x.max(axis, keepdims=True))
+    total = power.sum(axis, keepdims=True)
+    return {
+        "softmax": lambda: shares,
+        "its logarithm": lambda: logarithms,
+        "log-sum-exp": lambda: scipy.special.logsumexp(x, axis),
+        "of a part": lambda: scipy.special.logsumexp(x * 0.5 - 1, axis),
+        "shares twice": lambda: shares**2,
+        "odds": lambda: shares / (1.5 - shares),
+        "entropy": lambda: -(shares * np.maximum(logarithms, -1e4)).sum(axis),
+        "squares over a sum": lambda: power**2 / total,
+    }[name]()
+
+
+# What a few elements from all over a row say nothing of: one far above the others, that counts
+# alone or is little above the limit, or many.
+SPIKES = {"none": 0.0, "little": 5.0, "at the limit": 9.7, "more": 20.0, "much": 300.0}
+
+
+@pytest.mark.parametrize("spike", SPIKES)
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("shape", [(64, 1000), (5, 130), (130, 300), (1, 1024), (33, 257),
+                                   (9, 4100)])  # fmt: skip
+@pytest.mark.parametrize("name", INVARIANT)
+def test_of_good_and_bad_guesses(name, shape, axis, spike):
+    x = rows(*shape, seed=sum(shape))
+    x[::3, 37::91] += np.float32(SPIKES[spike])
+    x = x if axis == 1 else np.ascontiguousarray(x.T)
+    got = np.asarray(jax.jit(lambda x: INVARIANT[name](x, axis=axis))(x))
+    np.testing.assert_allclose(got, in_numpy(name, x, axis), rtol=1e-5, atol=2e-6)
+
+
+@pytest.mark.parametrize("number", [0.0, 7.0, -3.0, 1000.0, -1e4, 3e5, 1e8, -1e20, 3e38])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_rows_of_one_number(number, axis):
+    shape = (70, 256) if axis == 1 else (256, 300)
+    x = np.full(shape, number, np.float32)
+    shares = np.asarray(jax.jit(lambda x: jax.nn.softmax(x, axis))(x))
+    assert (shares == 1 / 256).all()
+    total = np.asarray(jax.jit(lambda x: jax.nn.logsumexp(x, axis))(x))
+    np.testing.assert_allclose(total, np.float32(number) + np.log(256.0), rtol=2e-7)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("low", [-1e9, -np.inf, np.finfo(np.float32).min])
+@pytest.mark.parametrize("where", [slice(0, 200), slice(100, None), slice(1, None), slice(0, -1)])
+def test_masked_rows(where, low, axis):
+    x = rows(64, 300)
+    x[:, where] = low
+    x = x if axis == 1 else np.ascontiguousarray(x.T)
+    got = np.asarray(jax.jit(lambda x: jax.nn.softmax(x, axis))(x))
+    np.testing.assert_allclose(got, in_numpy("softmax", x, axis), rtol=2e-6, atol=1e-30)
+    got = np.asarray(jax.jit(lambda x: jax.nn.logsumexp(x, axis))(x))
+    np.testing.assert_allclose(got, in_numpy("log-sum-exp", x, axis), rtol=2e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("fun", [jax.nn.softmax, jax.nn.logsumexp, jax.nn.log_softmax])
+def test_other_rows_make_no_difference(fun, axis):
+    """Also those that are done side by side, and where these have to be done again."""
+    x = rows(131, 300)
+    other = x.copy()
+    other[::2, 41] = 500.0
+    other[5, 7], other[9, 8], other[13] = np.nan, np.inf, -np.inf
+    turn = (lambda a: a) if axis == 1 else lambda a: np.ascontiguousarray(np.moveaxis(a, -1, 0))
+    jitted = jax.jit(lambda x: fun(x, axis=axis))
+    one, two = [np.asarray(jitted(turn(a))) for a in (x, other)]
+    same = [k for k in range(131) if (x[k] == other[k]).all()]
+    assert len(same) > 50
+    pick = (lambda a: a[same]) if axis == 1 or one.ndim == 1 else lambda a: a[:, same]
+    assert pick(one).tobytes() == pick(two).tobytes()
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5])
+def test_pieces_that_are_joined_make_no_difference(count):
+    """Rows go through a pipeline by calls of any length; each has the results it has elsewhere."""
+    x = rows(1003, 512)
+    x[::17, 99] = 60.0
+
+    def programs(x):
+        centred = x - x.mean(-1, keepdims=True)
+        normed = centred / jnp.sqrt((centred**2).mean(-1, keepdims=True) + 1e-5)
+        return jax.nn.softmax(x), jax.nn.logsumexp(x, -1), jax.nn.log_softmax(x), normed
+
+    jitted = jax.jit(programs)
+    _native.set_num_threads(1)
+    try:
+        expected = [np.asarray(r).tobytes() for r in jitted(x)]
+        _native.set_num_threads(count)
+        for _ in range(10):
+            assert [np.asarray(r).tobytes() for r in jitted(x)] == expected
+    finally:
+        _native.set_num_threads(0)
+
+
+def test_programs_of_distances():
+    """Random expressions of x and its greatest element, most of which depend on it: the rows have
+    that where it is not looked for."""
+    rng = np.random.default_rng(5)
+    x = rows(16, 200, seed=9)
+    x[:, 23] = 4 + np.arange(16) / 4
+
+    def draw():
+        scale = [1.0, 1.0, 2.0, -1.0][rng.integers(4)]
+        add, divide, take = rng.integers(2), rng.integers(3), rng.integers(3)
+
+        def fun(xp, x):
+            m = x.max(-1, keepdims=True)
+            power = xp.exp(x - m)
+            total = power.sum(-1, keepdims=True)
+            found = [power, total, xp.log(total)][take]
+            if divide:
+                found = found / (total if divide == 1 else total * total)
+            return found + scale * m if add else found * scale
+
+        return fun
+
+    for _ in range(60):
+        fun = draw()
+        got = np.asarray(jax.jit(lambda x, fun=fun: fun(jnp, x))(x))
+        np.testing.assert_allclose(got, fun(np, x.astype(float)), rtol=1e-5, atol=1e-6)
+
+
+def test_stages_agree():
+    x = rows(4, 200)
+    assert is_guessed(jax.nn.logsumexp, x) or is_guessed(jax.nn.softmax, x)
+    for fun in (jax.nn.softmax, lambda x: jax.nn.logsumexp(x, -1), jax.nn.log_softmax):
+        check_all_stages(fun, x)
+
+
+def test_long_columns_are_one_kernel():
+    """They are not cut into pieces where both the greatest and the sum are found in one go."""
+    x = rows(1024, 1024)
+    text = jax.explain(lambda x: jax.nn.logsumexp(x, axis=0), x, rounds=1).as_text("kernels")
+    assert text.count("kernel ") == 1 and " guessed" in text
+    expected = scipy.special.logsumexp(x.astype(float), axis=0)
+    got = jax.jit(lambda x: jax.nn.logsumexp(x, axis=0))(x)
+    np.testing.assert_allclose(got, expected, rtol=1e-6)
+    sums = jax.explain(lambda x: jnp.exp(x).sum(0), x, rounds=1).as_text("kernels")
+    assert sums.count("kernel ") > 1
