@@ -119,22 +119,30 @@ def test_a_target_beyond_the_processor_is_refused(results):
     assert "avx512f" in message and highest_level() in message
 
 
-@pytest.mark.parametrize("vendor, family, third, far, vectors", [
-    ("AuthenticAMD", 26, 32 << 20, 33 << 20, 4), ("AuthenticAMD", 25, 32 << 20, 22 << 20, 2),
-    ("GenuineIntel", 26, 32 << 20, 22 << 20, 2), ("AuthenticAMD", 26, 16 << 20, 33 << 19, 4),
+@pytest.mark.parametrize("vendor, family, wide, third, far, vectors", [
+    ("AuthenticAMD", 26, True, 32 << 20, 33 << 20, 4),
+    ("AuthenticAMD", 26, False, 16 << 20, 33 << 19, 4),
+    ("AuthenticAMD", 25, True, 32 << 20, 33 << 20, 2),
+    ("AuthenticAMD", 25, False, 32 << 20, 22 << 20, 2),
+    ("GenuineIntel", 26, True, 32 << 20, 22 << 20, 2),
 ])  # fmt: skip
-def test_where_caches_are_left(monkeypatch, vendor, family, third, far, vectors):
-    """A Zen 5 keeps results up to the size of its third cache."""
+def test_where_caches_are_left(monkeypatch, vendor, family, wide, third, far, vectors):
+    """A Zen 4 (that has AVX-512, unlike a Zen 3) or 5 keeps results up to the size of its third
+    cache."""
     from jitney.backend import host
 
-    text = f"vendor_id\t: {vendor}\ncpu family\t: {family}\nflags\t\t: fma\n"
+    flags = "fma" + " avx512f avx512bw avx512cd avx512dq avx512vl" * wide
+    text = f"vendor_id\t: {vendor}\ncpu family\t: {family}\nflags\t\t: {flags}\n"
     monkeypatch.setattr(host, "_cpu_text", lambda: text)
     monkeypatch.setattr(host, "_cache_bytes", lambda index, usual: third if index == 3 else usual)
-    host._is_zen5.cache_clear()
+    known = (host._is_zen4, host._is_zen5)
+    for one in known:
+        one.cache_clear()
     try:
         target = host.target_of_level("x86-64-v3")
     finally:
-        host._is_zen5.cache_clear()
+        for one in known:
+            one.cache_clear()
     assert (target.far_bytes, target.vectors_a_cycle) == (far, vectors)
 
 

@@ -36,6 +36,8 @@ DEPENDENT = {
     "their sum": lambda x, axis=-1: jnp.exp(x - greatest(x, axis)).sum(axis),
     "its logarithm": lambda x, axis=-1: jnp.log(jnp.exp(x - greatest(x, axis)).sum(axis)),
     "distances": lambda x, axis=-1: x - greatest(x, axis) + jax.nn.softmax(x, axis),
+    "distances cut off": lambda x, axis=-1: jnp.maximum(x - greatest(x, axis), -1e30)
+    + jax.nn.softmax(x, axis),
     "half of it": lambda x, axis=-1: jax.nn.logsumexp(x, axis) + greatest(x, axis)[..., 0] / 2,
     "squares over a sum": lambda x, axis=-1: jnp.exp(x - greatest(x, axis)) ** 2
     / jnp.exp(x - greatest(x, axis)).sum(axis, keepdims=True),

@@ -218,9 +218,7 @@ def _add_neighbours(partition: Any, roots: list[tuple]) -> None:
 
 def _may_wait(partition: Any, node: Node, group: list[Node], beside: set[int]) -> bool:
     """Whether a kernel of a group and one more small node might wait for itself."""
-    if waits(partition, node, group, beside):
-        return True
-    return any(waits(partition, x, [node], beside) for x in group)
+    return waits(partition, [node], group, beside) or waits(partition, group, [node], beside)
 
 
 def _waiting(partition: Any) -> list[Node]:

@@ -171,7 +171,7 @@ class _Degrees:
             return (sum(sign * a for sign, a in zip(LINEAR[x.op], grow, strict=True)), 0)
         if x.op in LINEAR:
             alike = {b for a, b in zip(x.args, times, strict=True) if not self._is_nought(a)}
-            return (0, times[0]) if not any(grow) and len(alike) == 1 else None
+            return (0, alike.pop()) if not any(grow) and len(alike) == 1 else None
         if x.op == "select":
             either = zip(x.args[1:], of[1:], strict=True)
             both = {degree for a, degree in either if not self._is_nought(a)}
@@ -184,7 +184,7 @@ class _Degrees:
             return (0, times[0] - times[1] if x.op == "div" else sum(times))
         if x.op in ("fma", "fms", "fnma"):
             return self._of_fused(x, grow, times)
-        return max(of) if _is_cut(x) else None
+        return of[0 if known_value(x.args[0]) is None else 1] if _is_cut(x) else None
 
     def _of_fused(self, x: Expr, grow: list[int], times: list[int]) -> Degree | None:
         """a b + c, and its like."""
