@@ -418,13 +418,14 @@ class KernelEmitter(Accesses, VectorLoops):
     def _near_exponential(self, x, element, least) -> Value:
         """Of an element's distance from what was guessed, or is known (guess_greatest.py)."""
         if self.near is not None:
-            return near_factors(self.e, element, self.near[x.args[1].id])
+            return near_factors(self.e, element, self.near[x.args[1].id][0])
         return raised_factors(self.e, self.e.fsub(element, least))
 
     def know_near(self, x) -> None:
-        """What a guessed number's exponentials need of it, in all lanes: once a row."""
-        near = nearness(self.e, self.values[x.args[1].id])
-        self.near = (self.near or {}) | {x.args[1].id: tuple(map(self._as_lanes, near))}
+        """What a guessed number's exponentials need of it, in all lanes, and their sum: once a
+        row."""
+        high, undo = nearness(self.e, self.values[x.args[1].id])
+        self.near = (self.near or {}) | {x.args[1].id: (self._as_lanes(high), undo)}
 
     def _parameter(self, x):
         e, slot = self.e, self.slotted.params[x.id][1:]

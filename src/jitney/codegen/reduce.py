@@ -203,6 +203,11 @@ def _merge(e, reduction, code, a, b):
     return [_apply(e, reduction, code, a[0], b[0])]
 
 
+def merged(e, reduction, a, b):
+    """Two accumulators in one, copy by copy."""
+    return _merge(e, reduction, accumulator_code(reduction), a, b)
+
+
 def fold_lanes(e, reduction, accumulator):
     """A vector accumulator into scalars, by halves."""
     code = accumulator_code(reduction)

@@ -143,12 +143,13 @@ class Pipeline:
         """Numbers of a row that its elements are computed with, in all lanes: once a row."""
         k = self.k
         for x in k.homes.get((s, 0), ()):
+            if x.op == "exp_raised_near":
+                k.know_near(x)
+                continue
             for a in x.args:
                 value = k.values.get(a.id)
                 if value is not None and value.type in ("float", "double"):
                     k.values[a.id] = k._as_lanes(value)
-            if x.op == "exp_raised_near":
-                k.know_near(x)
 
     def _elements(self, rows, known, at, accumulators):
         """One turn of the loop. What is read comes first: saved values are read before the next

@@ -39,6 +39,8 @@ def guess_greatest(kernel: Kernel, used: list[Expr], target: CpuTarget) -> list[
     """See the module's text; returns the live expressions, operands first."""
     if not (kernel.pipelined and target.avx512) or not _looks_only(kernel):
         return used
+    if kernel.lane == "stage" and kernel.saved:
+        return used  # where they lie in the first cache, looking for it costs a twentieth
     telling = [r for r in kernel.stages[1].reductions if _is_sum_of_powers(kernel, r)]
     if not telling or not _Degrees(kernel).leaves_results(used):
         return used

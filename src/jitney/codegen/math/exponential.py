@@ -149,27 +149,28 @@ def raised_factors(e, x) -> Factored | None:
 
 def nearness(e, m):
     """(h, u) of a number m near those that `near_factors` takes exponentials of: h is m times what
-    float32 has of log2(e), rounded; u is 2^(h - m log2(e)), which undoes the rounding: what the
-    square of the exponent changes is less than a rounding of m."""
+    float32 has of log2(e), rounded; u is 2^(h - m log2(e)), which undoes the rounding of a sum of
+    them, by Taylor's series: good to 10^-7 where |m| is up to 4 x 10^6, whose places are 1/2
+    apart."""
     log2_e = e.like(m, LOG2_E)
     h = e.fmul(m, log2_e)
-    return h, e.fma(e.fma(m, log2_e, e.fneg(h)), e.like(m, -math.log(2)), e.like(m, 1.0))
+    rounded = e.fmul(e.fma(m, log2_e, e.fneg(h)), e.like(m, -math.log(2)))
+    return h, horner(e, rounded, [1 / math.factorial(k) for k in range(6)])
 
 
-def near_factors(e, x, near) -> Factored:
-    """AVX-512: 2^RAISED e^(x - m) of float32, (h, u) being the `nearness` of m, as a product of
-    two. Of x log2(e) - h, which is rounded once, n is what is left without the last places, and the
-    remainder is exact: of ten steps, four are multiplications and six additions, which a Zen 4 does
-    at the same time (of a distance from m six and six: 7.1 cycles a vector, 6.4 so). Infinite where
-    it overflows, 0 of x = -inf; a NaN where h is none, or x."""
-    h, unit = near
+def near_factors(e, x, h) -> Factored:
+    """AVX-512: 2^RAISED 2^(x log2(e) - h) of float32 as a product of two; h: see `nearness`. The
+    exponent is rounded once, n is what is left of it without the last places, and the remainder is
+    exact: of ten steps, four are multiplications and six additions, which a Zen 4 does at the same
+    time (of a distance from m six and six: 7.1 cycles a vector, 6.4 so). Infinite where it
+    overflows, 0 of x = -inf; a NaN where h is none, or x."""
     scaled = e.fma(x, e.like(x, LOG2_E), e.fneg(h))
     magic = e.like(x, 1.5 * 2.0 ** (MANTISSA_BITS[x.type] - _THIRTYSECONDS))
     shifted = e.fadd(scaled, magic)
     n = e.fsub(shifted, magic)
     r = bounded(e, e.fsub(scaled, n), 1.0)
     power = scale_by_power(e, table_lookup(e, e.bits(shifted), x.type, _RAISED_TABLE), n)
-    return Factored(horner(e, r, (unit, *POLYNOMIALS["exp2_32nd_f32"])), power)
+    return Factored(horner(e, r, (1.0, *POLYNOMIALS["exp2_32nd_f32"])), power)
 
 
 def _raised_by_halves(e, x):
