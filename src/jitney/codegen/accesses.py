@@ -153,6 +153,9 @@ class Accesses:
             code, rows = self.kernel.buffers[number][0], 1 if pair is None else 2
             level = prefetch.SECOND if self.kernel.stream else prefetch.NEAR
             ahead = self.e.instruction(f"mul i64 {operand(stride)}, {rows}")
+            if self.kernel.pipelined and pair is None and not self.kernel.stream:
+                extent = operand(self.slotted.extents[stage.loops[-1].variable])
+                ahead = prefetch.along_rows(self.e, code, operand(stride), extent, ahead)
             prefetch.prefetch_ahead(
                 self.e, code, f"%b{number}", place, ahead, self.lanes, level
             )

@@ -8,6 +8,7 @@ from ..ir.types import nbytes_of
 from . import memory
 
 ROWS_AHEAD = 3  # more would crowd a set of the first cache where rows lie 4 KiB apart
+BYTES_ALONG = 512  # of a row: eight lines
 NEAR, SECOND = 3, 2  # into the first cache, into the second
 BYTES_AHEAD = 16384  # where one row of several comes from memory (from 4 KiB on all are as good)
 
@@ -27,6 +28,15 @@ def rows_ahead(e, code, stride, rows: int) -> str:
     within = e.instruction(f"and i64 {e.instruction(f'mul i64 {stride}, {nbytes_of(code)}')}, 4095")
     in_a_set = e.instruction(f"icmp eq i64 {within}, 0")
     return e.instruction(f"select i1 {in_a_set}, i64 {rows - 1}, i64 {rows}")
+
+
+def along_rows(e, code, stride, extent, row: str) -> str:
+    """How far ahead lines are asked for where rows in a pipeline come from a cache: those that
+    follow one another in memory some lines, others a `row`. All of the next row would take a place
+    of each set of the first cache (a Zen 4, two threads, by turns: layer norm of 1024 x 1024 .92 to
+    .95 of the time, log-softmax of 256 x 4096 .86; by six or twelve lines less, or nothing)."""
+    follows = e.instruction(f"icmp eq i64 {stride}, {extent}")
+    return e.instruction(f"select i1 {follows}, i64 {BYTES_ALONG // nbytes_of(code)}, i64 {row}")
 
 
 def down_columns(e, stride, rows, row, extent, beside) -> str:
