@@ -564,7 +564,8 @@ void test_piece(void* ctx, int64_t lo, int64_t hi) {
   else test_inner(t, lo, hi);
 }
 
-// (extent, grain, work, nested, joined = false) -> (bytes: how often each index came, number of wrong pieces, number of indices)
+// (extent, grain, work, nested, joined = false) -> (bytes: how often each index came, number of wrong pieces, number of
+// indices)
 PyObject* pool_test(PyObject*, PyObject* args) {
   TestRun t;
   int nested, joined = 0;

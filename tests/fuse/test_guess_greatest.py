@@ -240,6 +240,17 @@ def test_stages_agree():
         check_all_stages(fun, x)
 
 
+def test_what_lies_around_an_axis_that_stays_is_cut_as_before():
+    x = np.random.default_rng(1).standard_normal((64, 600, 64)).astype("float32")
+
+    def fun(x):
+        return jax.nn.logsumexp(x, axis=(0, 2))
+
+    assert jax.explain(fun, x, rounds=1).as_text("kernels").count("kernel ") > 1
+    expected = scipy.special.logsumexp(x.astype(float), axis=(0, 2))
+    np.testing.assert_allclose(jax.jit(fun)(x), expected, rtol=1e-6)
+
+
 def test_long_columns_are_one_kernel():
     """They are not cut into pieces where both the greatest and the sum are found in one go."""
     x = rows(1024, 1024)

@@ -37,6 +37,8 @@ def _greatest_below(node: Node) -> Node | None:
     if power.op != "exp" or power.args[0].op != "sub":
         return None
     element, least = power.args[0].args
+    if node.attrs[1] != tuple(range(len(node.attrs[1]))):
+        return None  # around what stays, or along it: no columns
     if node.size < LEAST_COLUMNS or element.size // node.size < LEAST_DOWN:
         return None
     waiting = [least]

@@ -30,9 +30,10 @@ COPIES = 2  # vectors of columns side by side: the accumulators of all stages st
 COPIES_IN_SETS, MANY_IN_SETS, MOST_SUMS = 4, 8, 3
 PAGE = 4096
 # Of all rows in the pipeline: those of the first cache; of the second, where an operation so costly
-# leaves the time to wait for it; and what comes from memory, where rows are read sooner alone (by
-# turns, a Zen 4, two threads, cycles a vector in a pipeline and alone: softmax of 8 MiB 8.9, 15 to
-# 18, of 16 MiB 12 to 15, 22 to 26; log-sum-exp of 32 MiB 8.0, 10.2, of 64 MiB 13.4, 12.6).
+# leaves the time to wait for it; and what comes from memory, where rows are read sooner alone (a
+# Zen 4, two threads, one after the other, cycles a vector in a pipeline and alone: softmax of 8 MiB
+# 8.9, 15 to 18, of 16 MiB 12 to 15, 22 to 26; log-sum-exp of 32 MiB 8.0, 10.2, of 64 MiB 13.4,
+# 12.6).
 NEAR_BYTES, FAR_BYTES, HEAVY = 32 << 10, 256 << 10, 10
 MEMORY_BYTES = 96 << 20
 # Rows that a pipeline of columns asks for before it reads them. From memory eight: its latency is
