@@ -114,7 +114,8 @@ def _far_bytes() -> int:
     """Where results leave the caches: a Zen 5 keeps all that its third cache holds, and
     goes through it at twice its memory's speed (x + 1 of 16 MiB: 244 us, past the caches 400), a
     Zen 4 as well (one after the other, two threads: 12 MiB 195 and 470 to 500 us, 16 MiB 210 to 310
-    and 320 to 620, as the hour is; softmax of 16 MiB 500 to 790 and 325 to 620); others have been measured to gain from two thirds of 32 MiB on."""
+    and 320 to 620, as the hour is; softmax of 16 MiB 500 to 790 and 325 to 620); others
+    have been measured to gain from two thirds of 32 MiB on."""
     if _is_zen4() or _is_zen5():
         third = _cache_bytes(3, CpuTarget().far_bytes)
         return third + third // 32  # as much as it holds, and a little beside it
