@@ -5,6 +5,7 @@ import pytest
 
 import jitney
 from jitney import random
+from jitney.lax.threefry import threefry2x32
 
 
 def data(keys):
@@ -102,3 +103,14 @@ def test_jaxpr_of_keys():
                     "    b:key<fry>[] = random_fold_in a 3:u32[]\n"
                     "    c:key<fry>[2] = random_split[shape=(2,)] b\n"
                     "  in (c,) }")
+
+
+@pytest.mark.parametrize("shape", [(2**17, 2**16), (2**33 + 3,), (3, 2**32)])
+def test_counters_of_more_than_32_bits(shape):
+    """The last words of more than memory holds: nothing else is computed."""
+    ends = jitney.jit(lambda key: random.bits(key, shape).reshape(-1)[-5:])(random.key(7))
+    size = int(np.prod(shape, dtype=object))
+    places = np.arange(size - 5, size, dtype=np.uint64)
+    counts = (places >> np.uint64(32)).astype(np.uint32), places.astype(np.uint32)
+    words = threefry2x32(np.uint32(0), np.uint32(7), *counts)
+    assert np.asarray(ends).tolist() == (np.asarray(words[0]) ^ np.asarray(words[1])).tolist()

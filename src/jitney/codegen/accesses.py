@@ -152,10 +152,16 @@ class Accesses:
         if stride is not None and place.step == "1" and not place.vectors:
             code, rows = self.kernel.buffers[number][0], 1 if pair is None else 2
             level = prefetch.SECOND if self.kernel.stream else prefetch.NEAR
-            ahead = self.e.instruction(f"mul i64 {operand(stride)}, {rows}")
-            if self.kernel.pipelined and pair is None and not self.kernel.stream:
-                extent = operand(self.slotted.extents[stage.loops[-1].variable])
-                ahead = prefetch.along_rows(self.e, code, operand(stride), extent, ahead)
+            extent = self.slotted.extents[stage.loops[-1].variable]
+            in_lines = self.kernel.pipelined and pair is None and not self.kernel.stream
+
+            def distance():
+                row = self.e.instruction(f"mul i64 {operand(stride)}, {rows}")
+                if not in_lines:
+                    return row
+                return prefetch.along_rows(self.e, code, operand(stride), operand(extent), row)
+
+            ahead = self.before_the_turns(distance)
             prefetch.prefetch_ahead(
                 self.e, code, f"%b{number}", place, ahead, self.lanes, level
             )

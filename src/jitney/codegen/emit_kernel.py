@@ -98,6 +98,7 @@ class KernelEmitter(Accesses, VectorLoops):
         self.asked_at_ends: list[dict] = []  # the conditions' values in vectors of both ends
         self.down_swept: int | None = None  # the loop that goes down them
         self.plain = False  # whether loops take one vector at a time, under a mask
+        self.before_turns: tuple | None = None  # lines before a loop, and what they have computed
         self.near: dict | None = None  # of guessed numbers (exponential.nearness)
 
     def _atoms(self, x):

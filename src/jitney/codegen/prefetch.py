@@ -7,6 +7,7 @@ In: an emitter and the place of a load. Out: prefetch instructions; nothing is c
 from ..ir.types import nbytes_of
 from . import memory
 
+LINE_BYTES = 64
 ROWS_AHEAD = 3  # more would crowd a set of the first cache where rows lie 4 KiB apart
 BYTES_ALONG = 512  # of a row: eight lines
 NEAR, SECOND = 3, 2  # into the first cache, into the second
@@ -55,9 +56,10 @@ def down_columns(e, stride, rows, row, extent, beside) -> str:
 
 
 def prefetch_ahead(e, code, pointer, place, ahead, lanes, level=NEAR) -> None:
-    """The vectors of a load, so many elements later. Down columns, maxima take two thirds of the
-    time, sums nine tenths (2000 x 1000, float32)."""
+    """The lines of a load's vectors, so many elements later. Down columns, maxima take two thirds
+    of the time, sums nine tenths (2000 x 1000, float32)."""
     type_ = memory.memory_type(code)
     start = memory.pointer_at(e, pointer, type_, e.instruction(f"add i64 {place.base}, {ahead}"))
-    for number in range(e.copies):
+    vectors = max(1, LINE_BYTES // (lanes * nbytes_of(code)))  # of a line
+    for number in range(0, e.copies, vectors):
         prefetch_line(e, memory.pointer_at(e, start, type_, number * lanes), level)

@@ -32,12 +32,13 @@ MOST_TWICE = 25  # operations of a small kernel that are written with and withou
 
 class Turn(NamedTuple):
     """A turn of a loop that is not written yet: labels (before it, of its body, after the loop),
-    its index, what is carried when it begins, its lines, and of each name in that its type, what it
-    is before the first turn and what at a turn's end."""
+    its index, what is carried when it begins, the lines before the loop and its own, and of each
+    name in what is carried its type, what it is before the first turn and what at a turn's end."""
 
     labels: list[str]
     index: str
     phis: list[Value]
+    before: list[str]
     lines: list[str]
     carried: dict[str, tuple[str, str, str]]
 
@@ -57,6 +58,7 @@ class VectorLoops:
         parts = self._parts_of(turn) if self.e.target.avx512 else None
         if parts is None:
             return self._write(turn, bounds), None
+        self.e.lines += turn.before
         write = staggered_loop.write if many else staggered_loop.write_if_many
         last, end = write(self.e, parts, bounds, turn.carried, turn.labels)
         return [Value(tuple(last[n] for n in v.names), v.type, v.lanes) for v in turn.phis], end
@@ -78,22 +80,35 @@ class VectorLoops:
         phis = [Value(tuple(e.fresh() for _ in v.names), v.type, v.lanes) for v in carried]
         memo, values, squares = dict(e._memory), dict(self.values), dict(self.squares)
         before, outer, e.lines, e.block = e.block, e.lines, [], labels[1]
+        of_outer, self.before_turns = self.before_turns, ([], dict(e._memory))
         results = body(index, phis)
         lines, e.lines, e.block = e.lines, outer, before
+        (first, _), self.before_turns = self.before_turns, of_outer
         e._memory, self.values, self.squares = memo, values, squares
         names = {
             name: (start.text, start.names[k], result.names[k if len(result.names) > 1 else 0])
             for phi, start, result in zip(phis, carried, results, strict=True)
             for k, name in enumerate(phi.names)
         }
-        return Turn(labels, index, phis, lines, names)
+        return Turn(labels, index, phis, first, lines, names)
+
+    def before_the_turns(self, write):
+        """What `write` emits, of nothing that the innermost loop computes, before that loop: LLVM
+        leaves there what asks for flags."""
+        if self.before_turns is None:
+            return write()
+        e, outer = self.e, (self.e.lines, self.e._memory)
+        e.lines, e._memory = self.before_turns
+        result = write()
+        e.lines, e._memory = outer
+        return result
 
     def _write(self, turn: Turn, bounds):
         """The loop of such turns; its carried values."""
         e = self.e
         head, inside, done = turn.labels
         before, following, test = e.block, e.fresh(), e.fresh()
-        e.lines += [f"  br label %{head}", f"{head}:"]
+        e.lines += [*turn.before, f"  br label %{head}", f"{head}:"]
         carried = {turn.index: ("i64", bounds.low, following), **turn.carried}
         for name, (type_, start, end) in carried.items():
             came = f"[ {start}, %{before} ], [ {end}, %{inside}.latch ]"

@@ -37,18 +37,31 @@ LINEAR = {"add": (1, 1), "sub": (1, -1), "neg": (-1,)}
 
 def guess_greatest(kernel: Kernel, used: list[Expr], target: CpuTarget) -> list[Expr]:
     """See the module's text; returns the live expressions, operands first."""
-    if not (kernel.pipelined and target.avx512) or not _looks_only(kernel):
+    if not kernel.pipelined or not may_guess(kernel, used, target):
         return used
-    if kernel.lane == "stage" and kernel.saved:
-        return used  # where they lie in the first cache, looking for it costs a twentieth
-    telling = [r for r in kernel.stages[1].reductions if _is_sum_of_powers(kernel, r)]
-    if not telling or not _Degrees(kernel).leaves_results(used):
-        return used
+    telling = _telling(kernel)
     kernel.stages[0].reductions[0].guessed = True
     telling[0].tells = 0
     for r in telling:
         _take_near(r.expr)
     return [x for x in used if x.op != "sub" or count_uses(kernel, used, x)]
+
+
+def may_guess(kernel: Kernel, used: list[Expr], target: CpuTarget) -> bool:
+    """Whether the first stage's number may be a guess, were the rows in a pipeline."""
+    if not (target.avx512 or target.has_dear_masks and target.fma) or not _looks_only(kernel):
+        return False
+    if kernel.lane == "stage" and kernel.saved:
+        return False  # where they lie in the first cache, looking for it costs a twentieth
+    telling = _telling(kernel)
+    if not telling or not target.avx512 and any(r.expr.op not in RAISED for r in telling):
+        return False  # with AVX2 `exp_distance` takes none above 0
+    return _Degrees(kernel).leaves_results(used)
+
+
+def _telling(kernel: Kernel) -> list[Reduction]:
+    """The second stage's sums that tell whether a guess was any good."""
+    return [r for r in kernel.stages[1].reductions if _is_sum_of_powers(kernel, r)]
 
 
 def _looks_only(kernel: Kernel) -> bool:

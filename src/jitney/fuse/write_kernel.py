@@ -11,6 +11,7 @@ import itertools
 from typing import Any
 
 from . import pull_gather, pull_views  # noqa: F401  (they register the rules)
+from .add_negatives import add_negatives
 from .bound_exponentials import bound_exponentials
 from .buffers import Item, KernelStep
 from .build_kernel import KernelBuilder, NeedRows, finish_kernel
@@ -128,6 +129,7 @@ def _step_of(partition: Any, builder: KernelBuilder, stores, label: str) -> Kern
     pipeline_rows(kernel, used, partition.target)
     used = guess_greatest(kernel, used, partition.target)
     used = pair_rows(kernel, used, partition.target)
+    used = add_negatives(kernel, used, partition.target)
     stagger_turns(kernel, used, partition.target, repeated=partition.is_nested)
     find_by_blocks(kernel, partition.target)
     buffers = [partition.buffers[i] for i in builder.buffer_ids]

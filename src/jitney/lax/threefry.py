@@ -102,8 +102,7 @@ def _flat_index(shape: tuple[int, ...], dtype: np.dtype) -> Any:
     """At each place of `shape` its row-major index."""
     total, stride = None, 1
     for axis in range(len(shape) - 1, -1, -1):
-        part = broadcasted_iota(dtype, shape, axis) if dtype == _U32 else \
-            convert(broadcasted_iota(_U32, shape, axis), dtype, False)
+        part = broadcasted_iota(dtype, shape, axis)
         if stride != 1:
             part = mul(part, dtype.type(stride))
         total = part if total is None else add(total, part)
@@ -115,9 +114,10 @@ def counters(shape: tuple[int, ...]) -> tuple[Any, Any]:
     """The 64-bit row-major index at each place, as two words."""
     if math.prod(shape) < 2**32:
         return _U32.type(0), _flat_index(shape, _U32)
-    index = _flat_index(shape, _U64)
-    high = shift_right_logical(index, _U64.type(32))
-    return convert(high, _U32, False), convert(index, _U32, False)
+    with config.enable_x64(True):  # else constants would be cut to 32 bits
+        index = _flat_index(shape, _U64)
+        high = shift_right_logical(index, _U64.type(32))
+        return convert(high, _U32, False), convert(index, _U32, False)
 
 
 def _hash(raw: Any, count: int) -> Any:

@@ -216,9 +216,9 @@ def _plan_tiled(shape, target, threads, epilogue, swapped):
     packed_depth = PACKED_DEPTH if target.avx512 else PACKED_DEPTH_NARROW
     depth = (_in_place(target)[0] if a == "rows" else packed_depth) * elements.group
     in_place = a == "rows" and b == "columns"
-    blocked = k > depth and not (in_place and not elements.is_float)
-    run = k // shape.segments
-    chains = 2 if blocked and elements.is_float and depth > CHAIN else 1
+    run, are_two = k // shape.segments, elements.is_float and depth > CHAIN
+    blocked = k > (CHAIN if are_two else depth) and not (in_place and not elements.is_float)
+    chains = 2 if blocked and are_two else 1
     k_block = chain = max(k, 1)
     if blocked:
         is_shared = elements.is_float and a == "rows"  # with the streamed schedule

@@ -8,6 +8,7 @@ import math
 
 from ...ir.scalar_ops import RAISED
 from ..instructions import Value
+from . import eighths
 from .coefficients import POLYNOMIALS, TABLES
 from .forms import (
     EXPONENT_BIAS,
@@ -34,7 +35,15 @@ from .forms import (
     with_sign_of,
 )
 
-_EXP_RANGE = {"float": (-110.0, 100.0), "double": (-760.0, 720.0)}
+# Below, results are 0. There n + bias + FAR is 0, and so is the power of two that is scaled down: a
+# product that is too small for the format takes processors longer (in turns, a Zen 3, two threads:
+# softmax of 1024 x 1024 of which half is masked 526 us with -110, where 2^-94 is scaled by 2^-64
+# for x = -inf, and 390 so).
+_LEAST_POWER = {kind: -float(EXPONENT_BIAS[kind] + FAR[kind]) for kind in FAR}
+_EXP_RANGE = {
+    "float": (_LEAST_POWER["float"] / LOG2_E, 100.0),
+    "double": (_LEAST_POWER["double"] / LOG2_E, 720.0),
+}
 _RAISED_LEAST, _RAISED_MOST = -131.0, 40.0  # of float32: raised, its exponential is normal
 _SIXTEENTHS, _THIRTYSECONDS = 4, 5  # places of a table's index
 _EXPM1_RANGE = {"float": (-20.0, 89.0), "double": (-40.0, 710.0)}
@@ -82,13 +91,16 @@ def exp(e, x):
     if has_avx512_form(e, x):
         n, _, r = reduce_exponent(e, x)
         return _scaled(e, bounded(e, r, 1.0), n)
-    return _exp_by_halves(e, e.clamp_fast(_EXP_RANGE[x.type][0], x, _EXP_RANGE[x.type][1]))
+    x = e.clamp_fast(_EXP_RANGE[x.type][0], x, _EXP_RANGE[x.type][1])
+    return eighths.exp(e, x) if eighths.has(e, x) else _exp_by_halves(e, x)
 
 
 @in_a_register("float")
 def exp_nonpositive(e, x):
     """e^x of x <= 0 or NaN."""
     x = e.fast_max(e.like(x, _EXP_RANGE[x.type][0]), x)
+    if eighths.has(e, x):
+        return eighths.exp_nonpositive(e, x)
     return _exp_by_table(e, x) if _has_table(e, x) else _exp_by_halves(e, x, falls=True)
 
 
@@ -96,7 +108,11 @@ def exp_nonpositive(e, x):
 def exp_distance(e, x):
     """e^x of x <= 0 or NaN, in float32 a difference that has been rounded: that has moved its
     exponential by up to |x| 2^-24 of it. AVX-512 leaves out what float32 has not of log2(e),
-    which moves it by |x| 2^-26, for two multiplications less. It takes any x, as `exp` does."""
+    which moves it by |x| 2^-26, for two multiplications less, and takes any x, as `exp` does; AVX2
+    what it has not of log(2)."""
+    if eighths.has(e, x):
+        least = e.fast_max(e.like(x, _EXP_RANGE[x.type][0]), x)
+        return eighths.exp_nonpositive(e, least, of_distance=True)
     if not _has_table(e, x):
         return exp_nonpositive(e, x)
     n, bits = _round_to_places(e, x, _THIRTYSECONDS)
@@ -121,30 +137,41 @@ class Factored(Value):
 def exp_raised(e, x):
     """2^RAISED e^x of float32 x <= 0 or NaN, for sums that take it back: of x > -131 no result is a
     denormal, below it is next to nothing, or 0. As `exp_distance` AVX-512 takes log2(e) for a
-    float32; without it integers put the power of two into the exponent."""
-    if _has_table(e, x):
-        found = raised_factors(e, x)
-        return e.fmul(found, found.second)
-    return _raised_by_halves(e, e.fast_max(e.like(x, _RAISED_LEAST), x))
+    float32, AVX2 log(2)."""
+    return _raised(e, x, None)
 
 
 @in_a_register("float")
 def exp_raised_any(e, x):
     """As `exp_raised`, of any x: some number, or infinity, where it is above 40."""
-    if _has_table(e, x):
-        return exp_raised(e, x)
-    return _raised_by_halves(e, e.clamp_fast(_RAISED_LEAST, x, _RAISED_MOST))
+    return _raised(e, x, _RAISED_MOST)
 
 
-def raised_factors(e, x) -> Factored | None:
-    """`exp_raised` (of any x) as a product of two, where AVX-512 has such: the sum they belong to
-    adds with the multiply-add that would have made their product."""
+def _raised(e, x, most):
+    found = raised_factors(e, x, most)
+    if found is None:
+        return _raised_by_halves(e, _bounded(e, x, most))
+    return e.fmul(found, found.second)
+
+
+def raised_factors(e, x, most=_RAISED_MOST) -> Factored | None:
+    """`exp_raised` (of any x, or up to `most`) as a product of two, where there is a table: the sum
+    they belong to adds with the multiply-add that would have made their product."""
+    if eighths.has(e, x):
+        return Factored(*eighths.raised_factors(e, _bounded(e, x, most)))
     if not _has_table(e, x):
         return None
     n, bits = _round_to_places(e, x, _THIRTYSECONDS)
     r = bounded(e, e.fma(x, e.like(x, LOG2_E), e.fneg(n)), 1.0)
     power = scale_by_power(e, table_lookup(e, bits, x.type, _RAISED_TABLE), n)
     return Factored(horner(e, r, (1.0, *POLYNOMIALS["exp2_32nd_f32"])), power)
+
+
+def _bounded(e, x, most):
+    """x, if it is not so small that integers would not hold its power of two, nor above `most`."""
+    if most is None:
+        return e.fast_max(e.like(x, _RAISED_LEAST), x)
+    return e.clamp_fast(_RAISED_LEAST, x, most)
 
 
 def nearness(e, m):
@@ -159,12 +186,15 @@ def nearness(e, m):
 
 
 def near_factors(e, x, h) -> Factored:
-    """AVX-512: 2^RAISED 2^(x log2(e) - h) of float32 as a product of two; h: see `nearness`. The
-    exponent is rounded once, n is what is left of it without the last places, and the remainder is
-    exact: of ten steps, four are multiplications and six additions, which a Zen 4 does at the same
-    time (of a distance from m six and six: 7.1 cycles a vector, 6.4 so). Infinite where it
-    overflows, 0 of x = -inf; a NaN where h is none, or x."""
+    """With a table: 2^RAISED 2^(x log2(e) - h) of float32 as a product of two; h: see `nearness`.
+    The exponent is rounded once, n is what is left of it without the last places, and the remainder
+    is exact: of ten steps, four are multiplications and six additions, which a Zen 4 does at the
+    same time (of a distance from m six and six: 7.1 cycles a vector, 6.4 so). Infinite where it
+    overflows, 0 of x = -inf; a NaN where h is none, or x. With AVX2 2^126 where it overflows, and
+    next to nothing of x = -inf."""
     scaled = e.fma(x, e.like(x, LOG2_E), e.fneg(h))
+    if eighths.has(e, x):
+        return Factored(*eighths.near_factors(e, scaled))
     magic = e.like(x, 1.5 * 2.0 ** (MANTISSA_BITS[x.type] - _THIRTYSECONDS))
     shifted = e.fadd(scaled, magic)
     n = e.fsub(shifted, magic)
@@ -215,8 +245,7 @@ def exp_normal(e, x):
 
 def exp2(e, x):
     """2^x."""
-    low, high = {"float": (-152.0, 130.0), "double": (-1080.0, 1030.0)}[x.type]
-    x = e.clamp_fast(low, x, high)
+    x = e.clamp_fast(_LEAST_POWER[x.type], x, {"float": 130.0, "double": 1030.0}[x.type])
     n, bits = round_with_magic(e, x, 1.0, 2 * EXPONENT_BIAS[x.type])
     r = e.fsub(x, n)
     p = e.fma(polynomial(e, r, f"exp2_{SUFFIX[x.type]}"), r, e.like(x, 1.0))

@@ -235,12 +235,17 @@ def power_in_two(e, bits, sign):
     2^n is 2^(n - f) 2^f with f = +-FAR, so that the first factor is a normal number, and only the
     last product is rounded to what the format can hold.
     """
-    far = e.select(
-        e.icmp("slt", e.bits(sign), integer_like(e, bits, 0)),
-        e.like(sign, 2.0 ** -FAR[sign.type]), e.like(sign, 2.0 ** FAR[sign.type]),
-    )  # fmt: skip
+    far = far_power(e, sign)
     moved = e.shl(bits, integer_like(e, bits, MANTISSA_BITS[sign.type]))
     return e.bitcast(sign.type, e.sub(moved, e.bits(far))), far
+
+
+def far_power(e, sign):
+    """2^-FAR where `sign` is below 0, 2^FAR elsewhere."""
+    return e.select(
+        e.icmp("slt", e.bits(sign), integer_like(e, e.bits(sign), 0)),
+        e.like(sign, 2.0 ** -FAR[sign.type]), e.like(sign, 2.0 ** FAR[sign.type]),
+    )  # fmt: skip
 
 
 def scaled_down(e, fraction, bits, factor=None):
