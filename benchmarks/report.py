@@ -140,7 +140,8 @@ def ceilings(found: dict) -> str:
         f"Ceilings by {limits['threads']} threads: {limits['flops'] / 1e9:.0f} GFLOP/s of "
         f"multiply-adds in float32, {limits['slots'] / 1e9:.0f} billion 32-bit lanes of vector "
         f"instructions, {limits['multipliers'] / 1e9:.0f} billion of products, look-ups and "
-        f"comparisons, and {limits['divisions'] / 1e9:.0f} billion quotients in float32 a second; "
+        f"comparisons, {limits['additions'] / 1e9:.0f} billion of additions, and "
+        f"{limits['divisions'] / 1e9:.0f} billion quotients in float32 a second; "
         f"a scaling by a power of two takes the place of {limits['places']:.1f} instructions; "
         f"copies, in GB/s read and written: {copies}."
     )

@@ -179,7 +179,7 @@ def measurements():
     ]  # fmt: skip
     task = {"name": "t", "family": "f", "seconds": 1e-3, "bytes": 10**6, "operations": 10**6,
             "share": 0.75, "limit": "memory"}  # fmt: skip
-    limits = {"threads": 2, "flops": 2e11, "slots": 1e11, "divisions": 1e10,
+    limits = {"threads": 2, "flops": 2e11, "slots": 1e11, "divisions": 1e10, "additions": 1e11,
               "multipliers": 1e11, "places": 2.0, "copies": {"1 MiB": 1e10}}  # fmt: skip
     return ({**about, "libraries": libraries, "programs": rows},
             {**about, "libraries": libraries, "ceilings": limits, "tasks": [task]})  # fmt: skip

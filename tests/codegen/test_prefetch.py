@@ -38,7 +38,8 @@ def value_of(lines, name, known):
 def test_walks_down_columns(extent):
     """Some rows later, in these columns or from the top of those beside them."""
     e = Emitter(harness.best_target())
-    name = prefetch.down_columns(e, "%stride", "3", "%row", "%extent", 32)
+    ahead = prefetch.columns_ahead(e, "%stride", "3", "%extent", 32)
+    name = prefetch.down_columns(e, ahead, "%row")
     for row in range(extent):
         known = {"%stride": 1000, "%row": row, "%extent": extent}
         ahead = value_of(e.lines, name, known)

@@ -12,8 +12,9 @@ from jitney.backend.host import host_target
 from jitney.testing.stages import check_all_stages
 
 TARGET = host_target()
-HAS_TABLE = TARGET.avx512 or TARGET.has_dear_masks and TARGET.fma
-pytestmark = pytest.mark.skipif(not HAS_TABLE, reason="powers are found without a table")
+pytestmark = pytest.mark.skipif(
+    not TARGET.looks_up_powers, reason="exponentials are of distances alone"
+)
 of_any_distance = pytest.mark.skipif(
     not TARGET.avx512, reason="exponentials that are kept are of distances from the greatest"
 )

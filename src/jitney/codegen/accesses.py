@@ -99,21 +99,32 @@ class Accesses:
                 e, code, pointer, place, ahead, self.lanes, prefetch.SECOND
             )
         elif stride is not None and not self.kernel.small:  # short rows follow one another
-            rows = str(prefetch.ROWS_AHEAD)
-            if self.kernel.ahead:
-                rows = prefetch.rows_ahead(e, code, stride, self.kernel.ahead)
-            row, extent = self.scalars[self._down], operand(self.slotted.extents[self._down])
-            if self.kernel.pipelined and e.target.avx512:  # turns that overlap: nothing to wait for
-                ahead = e.instruction(f"mul i64 {stride}, {rows}")
-            else:
-                span = self.lanes * e.copies
-                ahead = prefetch.down_columns(e, stride, rows, row, extent, span)
+            ahead = self._rows_ahead(code, stride)
             prefetch.prefetch_ahead(e, code, pointer, place, ahead, self.lanes)
         if x.id == self.farthest and place.step == "1":
             ahead = str(prefetch.BYTES_AHEAD // nbytes_of(code))
             prefetch.prefetch_ahead(
                 e, code, pointer, place, ahead, self.lanes, prefetch.SECOND
             )
+
+    def _rows_ahead(self, code, stride) -> str:
+        """How far ahead the rows are that a walk down columns asks for."""
+        e, k = self.e, self.kernel
+        extent = operand(self.slotted.extents[self._down])
+        span = self.lanes * e.copies
+
+        def distances():
+            rows = str(prefetch.ROWS_AHEAD)
+            if k.ahead:
+                rows = prefetch.rows_ahead(e, code, stride, k.ahead)
+            if k.pipelined and e.target.avx512:  # turns that overlap: nothing to wait for
+                return e.instruction(f"mul i64 {stride}, {rows}")
+            return prefetch.columns_ahead(e, stride, rows, extent, span)
+
+        ahead = self.before_the_turns(distances)
+        if isinstance(ahead, str):
+            return ahead
+        return prefetch.down_columns(e, ahead, self.scalars[self._down])
 
     def _after_jumps(self, position, stride) -> str:
         """How far ahead the run is that is read `jumps` rows later."""
@@ -122,9 +133,11 @@ class Accesses:
         if len(rows) > 2:
             beside = operand(dict(self.slotted.affines[position][1]).get(rows[-3].variable, "0"))
         down = rows[-2].variable
-        row, extent = self.scalars[down], operand(self.slotted.extents[down])
-        jumps = str(self.kernel.jumps)
-        return prefetch.down_columns(self.e, stride, jumps, row, extent, beside)
+        extent, jumps = operand(self.slotted.extents[down]), str(self.kernel.jumps)
+        ahead = self.before_the_turns(
+            lambda: prefetch.columns_ahead(self.e, stride, jumps, extent, beside)
+        )
+        return prefetch.down_columns(self.e, ahead, self.scalars[down])
 
     def _stride_of_rows(self, position, place) -> str | None:
         """Where whole vectors of columns are reduced, or rows jump: how far apart the rows are that

@@ -4,6 +4,8 @@ within a page, and does not see where the next row begins.
 In: an emitter and the place of a load. Out: prefetch instructions; nothing is computed.
 """
 
+from typing import NamedTuple
+
 from ..ir.types import nbytes_of
 from . import memory
 
@@ -40,19 +42,33 @@ def along_rows(e, code, stride, extent, row: str) -> str:
     return e.instruction(f"select i1 {follows}, i64 {BYTES_ALONG // nbytes_of(code)}, i64 {row}")
 
 
-def down_columns(e, stride, rows, row, extent, beside) -> str:
-    """How far ahead the elements are that a walk down some columns, now at a `row` of `extent`,
-    reads so many rows later: beyond the last row, in the first rows of the columns `beside`, which
-    are so many elements away. (What lies beyond an array may be on no page, of which a processor
-    learns anew each time: sums of the columns of 10 x 3000 took 3 us or 61, as the array happened
-    to lie.)"""
+class RowsAhead(NamedTuple):
+    """How far ahead of a walk down columns lies what it reads some rows later (`within` them), or,
+    of the last rows, in the first ones of the columns beside (`around`): those whose number and
+    `missing` are not below 0. Operands."""
+
+    missing: str
+    within: str
+    around: str
+
+
+def columns_ahead(e, stride, rows, extent, beside) -> RowsAhead:
+    """Of columns of `extent` rows, so many rows ahead; the columns `beside` are so many elements
+    away. (What lies beyond an array may be on no page, of which a processor learns anew each time:
+    sums of the columns of 10 x 3000 took 3 us or 61, as the array happened to lie.)"""
     e.declare("declare i64 @llvm.smin.i64(i64, i64)")
     count = e.instruction(f"call i64 @llvm.smin.i64(i64 {rows}, i64 {extent})")
     missing = e.instruction(f"sub i64 {count}, {extent}")
     within = e.instruction(f"mul i64 {stride}, {count}")
     around = e.instruction(f"add i64 {e.instruction(f'mul i64 {stride}, {missing}')}, {beside}")
-    is_within = e.instruction(f"icmp slt i64 {e.instruction(f'add i64 {row}, {missing}')}, 0")
-    return e.instruction(f"select i1 {is_within}, i64 {within}, i64 {around}")
+    return RowsAhead(missing, within, around)
+
+
+def down_columns(e, ahead: RowsAhead, row: str) -> str:
+    """How far ahead lines are asked for by a walk that is now at a `row`."""
+    at = e.instruction(f"add i64 {row}, {ahead.missing}")
+    is_within = e.instruction(f"icmp slt i64 {at}, 0")
+    return e.instruction(f"select i1 {is_within}, i64 {ahead.within}, i64 {ahead.around}")
 
 
 def prefetch_ahead(e, code, pointer, place, ahead, lanes, level=NEAR) -> None:

@@ -215,7 +215,7 @@ class KernelBuilder(Stages):
 
     def _of_distances(self) -> frozenset[int]:
         """The reductions of columns that are one kernel (find_distances.py)."""
-        if not self.partition.target.avx512:
+        if not self.partition.target.looks_up_powers:
             return frozenset()
         if self.distances is None:
             self.distances = sums_of_distances(self.root_nodes)

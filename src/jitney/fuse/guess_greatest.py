@@ -49,7 +49,7 @@ def guess_greatest(kernel: Kernel, used: list[Expr], target: CpuTarget) -> list[
 
 def may_guess(kernel: Kernel, used: list[Expr], target: CpuTarget) -> bool:
     """Whether the first stage's number may be a guess, were the rows in a pipeline."""
-    if not (target.avx512 or target.has_dear_masks and target.fma) or not _looks_only(kernel):
+    if not target.looks_up_powers or not _looks_only(kernel):
         return False
     if kernel.lane == "stage" and kernel.saved:
         return False  # where they lie in the first cache, looking for it costs a twentieth

@@ -40,6 +40,12 @@ class CpuTarget(NamedTuple):
         """Whether masks are vectors, and a masked store takes some 20 cycles (most with AVX2)."""
         return self.avx2 and not self.avx512
 
+    @property
+    def looks_up_powers(self) -> bool:
+        """Whether exponentials of float32 look powers of two up in registers, and may be of what
+        lies near a guess (codegen/math/exponential.py)."""
+        return self.avx512 or (self.avx2 and self.fma)
+
     def moves_vectors(self, nbytes: int) -> bool:
         """Whether elements of so many bytes that lie a short step apart are moved by vectors and
         shuffles (others one by one)."""

@@ -41,8 +41,8 @@ def has(e, x) -> bool:
 
 def exp(e, x):
     """e^x of x whose power of two is 0, or has a place in twice the exponents."""
-    bits, r = _reduce(e, x, 2 * _BIAS)
-    far = far_power(e, x)
+    n, bits, r = _reduce(e, x, 2 * _BIAS)
+    far = far_power(e, n)
     power = e.bitcast("float", e.sub(e.bits(_power(e, bits)), e.bits(far)))
     return e.fmul(e.muladd(_fraction(e, r), power, power), far)
 
@@ -50,14 +50,14 @@ def exp(e, x):
 def exp_nonpositive(e, x, of_distance=False):
     """The same of x <= 0. `of_distance`: see `_reduce`."""
     far = FAR["float"]
-    bits, r = _reduce(e, x, _BIAS + far, of_distance)
+    _, bits, r = _reduce(e, x, _BIAS + far, of_distance)
     power = _power(e, bits)
     return e.fmul(e.muladd(_fraction(e, r), power, power), e.like(x, 2.0**-far))
 
 
 def raised_factors(e, x):
     """2^RAISED e^x, x a distance, as a product of two."""
-    bits, r = _reduce(e, x, _BIAS + RAISED, of_distance=True)
+    _, bits, r = _reduce(e, x, _BIAS + RAISED, of_distance=True)
     return horner(e, r, (1.0, 1.0, *POLYNOMIALS["exp_eighth_f32"])), _power(e, bits)
 
 
@@ -78,7 +78,7 @@ def _magic(more: int) -> float:
 
 
 def _reduce(e, x, more, of_distance=False):
-    """(bits of n + more, r): x = n log 2 + r, n in eighths. `of_distance`: x is a difference that
+    """(n, bits of n + more, r): x = n log 2 + r, n in eighths. `of_distance`: x is a difference that
     has been rounded, by up to 2^-24 of it; so what float32 has not of log 2, which is 2^-28 of x,
     is left out."""
     magic = e.like(x, _magic(more))
@@ -86,7 +86,7 @@ def _reduce(e, x, more, of_distance=False):
     n = e.fsub(shifted, magic)
     high, low = LN2_NEAREST[x.type]
     r = e.fma(n, e.like(x, -high), x)
-    return e.bits(shifted), r if of_distance else e.fma(n, e.like(x, -low), r)
+    return n, e.bits(shifted), r if of_distance else e.fma(n, e.like(x, -low), r)
 
 
 def _fraction(e, r):

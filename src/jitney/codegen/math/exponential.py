@@ -231,8 +231,8 @@ def _exp_by_halves(e, x, falls=False):
     if falls:
         _, bits, r = reduce_exponent(e, x, bias + FAR[x.type])
         return scaled_down(e, exp_fraction(e, r), bits)
-    _, bits, r = reduce_exponent(e, x, 2 * bias)
-    near, far = power_in_two(e, bits, x)
+    n, bits, r = reduce_exponent(e, x, 2 * bias)
+    near, far = power_in_two(e, bits, n)
     return e.fmul(e.muladd(exp_fraction(e, r), near, near), far)
 
 
@@ -251,7 +251,7 @@ def exp2(e, x):
     p = e.fma(polynomial(e, r, f"exp2_{SUFFIX[x.type]}"), r, e.like(x, 1.0))
     if has_avx512_form(e, x):
         return scale_by_power(e, p, n)
-    near, far = power_in_two(e, bits, x)
+    near, far = power_in_two(e, bits, n)
     return e.fmul(e.fmul(p, near), far)
 
 
