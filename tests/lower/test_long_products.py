@@ -11,7 +11,7 @@ import jitney.numpy as jnp
 SIZES = [(1, 5, 40_000), (7, 1, 20_000), (1, 16, 9000), (1, 17, 9000), (1, 300, 8192),
          (3, 3, 99_991), (10, 10, 30_000), (100, 40, 5003), (64, 256, 4096), (256, 256, 2048),
          (200, 3, 12_345), (257, 2, 9000), (1, 1, 70_000), (2000, 1, 30), (1, 900, 50),
-         (4, 4, 512)]  # fmt: skip
+         (4, 4, 512), (3, 700, 2000), (6, 133, 1300)]  # fmt: skip
 
 
 def plan(fun, *arguments) -> str:
@@ -116,7 +116,8 @@ def test_sums_of_parts_are_more_exact():
 
 
 @pytest.mark.parametrize("k", [1000, 3000, 8000])
-@pytest.mark.parametrize("m, n", [(8, 8), (32, 32), (100, 100), (20, 3000)])
+@pytest.mark.parametrize("m, n", [(8, 8), (32, 32), (100, 100), (20, 3000), (1, 1500), (4, 200),
+                                  (7, 67)])
 def test_errors_are_those_of_short_sums(m, n, k):
     """Of 8000 positive numbers one chain is off by 3e-6, of 1000 by 1.5e-6."""
     rng = np.random.default_rng(k)

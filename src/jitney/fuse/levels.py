@@ -21,6 +21,8 @@ _LEAVES = frozenset("input const lit empty iota".split())
 def level_of(partition: Any, node: Node) -> int:
     """The level of a node; those found are kept in `partition.levels`."""
     levels, stack = partition.levels, [node]
+    if node.id in levels:
+        return levels[node.id]
     while stack:
         x = stack[-1]
         waiting = [a for a in x.args if a.id not in levels]
@@ -28,12 +30,20 @@ def level_of(partition: Any, node: Node) -> int:
             stack.extend(waiting)
             continue
         stack.pop()
-        levels[x.id] = max([levels[a.id] + _is_step(partition, a) for a in x.args], default=0)
+        levels[x.id] = max([levels[a.id] + is_step(partition, a) for a in x.args], default=0)
     return levels[node.id]
 
 
+def is_step(partition: Any, node: Node) -> bool:
+    """Whether a kernel that reads this node waits for the one that computes it; kept in
+    `partition.steps`."""
+    found = partition.steps.get(node.id)
+    if found is None:
+        found = partition.steps[node.id] = _is_step(partition, node)
+    return found
+
+
 def _is_step(partition: Any, node: Node) -> bool:
-    """Whether a kernel that reads this node waits for the one that computes it."""
     if node.op in _LEAVES:
         return False
     is_inline = node.op in VIEWS or node.op == "broadcast" or is_elementwise(node)
@@ -46,21 +56,22 @@ def waits(partition: Any, nodes: list[Node], others: list[Node], beside: set[int
     for granted of other levels, once kernels have waited for each other. All nodes are gone through
     together: they share most of what they are made of (60 kernels of small nodes that all depend on
     one another: 15 of 18 s went into asking for each node apart)."""
-    oldest, levels = min(x.id for x in others), partition.levels
+    oldest, levels, steps = min(x.id for x in others), partition.levels, partition.steps
     nodes = [x for x in nodes if x.id > oldest]
     if not nodes:
         return False
     newest = max(x.id for x in nodes)
     here = {x.id: level_of(partition, x) for x in others if x.id < newest}
-    highest = [level_of(partition, x) for x in nodes]  # and so those of all that they are made of
     first, level = min(here), min(here.values())
-    stack, seen = [(node, False) for node in nodes], set[tuple[int, bool]]()
+    stack, seen = [(node, False) for node in nodes], (set[int](), set[int]())
+    left = MOST_LOOKED_AT * min(len(nodes), MOST_TOGETHER)
     kernels = set[int]()  # those that were met, by their first nodes
     while stack:
         x, elsewhere = stack.pop()
+        met = seen[elsewhere]
         for a in x.args:
             at = a.id
-            if at < first or (at, elsewhere) in seen:
+            if at < first or at in met:
                 continue
             if (levels[at] if at in levels else level_of(partition, a)) < level:
                 continue
@@ -68,15 +79,17 @@ def waits(partition: Any, nodes: list[Node], others: list[Node], beside: set[int
                 if elsewhere:
                     return True
                 continue
-            seen.add((at, elsewhere))
-            here_too = at in beside or partition.view_of(a) is None
-            if here_too and not _is_step(partition, a):
+            met.add(at)
+            left -= 1
+            here_too = not (steps[at] if at in steps else is_step(partition, a))
+            if here_too and (at in beside or partition.view_of(a) is None):
                 stack.append((a, elsewhere))
                 continue
             together = partition.computed_with.get(at, (a,))
             if together[0].id not in kernels:
                 kernels.add(together[0].id)
                 stack.extend([(n, True) for n in together])
-        if len(seen) >= MOST_LOOKED_AT * min(len(nodes), MOST_TOGETHER):
-            return partition.apart.tries > 0 and any(one != level for one in highest)
+        if left <= 0:
+            tries = partition.apart.tries
+            return tries > 0 and any(level_of(partition, x) != level for x in nodes)
     return False

@@ -64,7 +64,8 @@ class Partition:
         self.forced = forced
         self.cuts = cuts or {}  # nodes where chains are cut, by number (cut_chains.py)
         self.learnt = {} if learnt is None else learnt  # of loops' bodies (loops.py)
-        self.levels: dict[int, int] = {}  # of small nodes (levels.py)
+        self.levels: dict[int, int] = {}  # of small nodes, and which are steps (levels.py)
+        self.steps: dict[int, bool] = {}
         self.computed_with: dict[int, list[Node]] = {}  # what one kernel computes with a node
         self.made_of: dict[int, set] = {}  # what kernels of nodes would compute (group_roots.py)
         self.plan_contraction = plan_contraction

@@ -20,7 +20,7 @@ from ...ir.types import kind_of, nbytes_of
 from .elements import elements_of
 from .plan_skinny import DOT_ROWS, LARGE_MATRIX, plan_skinny
 from .shape import ContractionPlan, ContractionShape, Epilogue
-from .steps import one_step, round_up, strides_of, work_of
+from .steps import CHAIN, one_step, round_up, strides_of, work_of
 from .streamed import PARAMETERS as STREAMED_PARAMETERS
 from .streamed import StreamedSchedule
 from .tiled import COLUMN_GROUP, TiledSchedule
@@ -34,8 +34,6 @@ LARGE_SECOND_CACHE = 2 << 20
 # the same when rows of a are packed beside it (measured: 256 loses 3 to 6 % with AVX-512, where the
 # tile has 64 columns; where it has 24, 256 gains 2 to 4 and 512 again as much)
 PACKED_DEPTH, PACKED_DEPTH_NARROW = 128, 512
-# Terms of a sum that follow one another at most, where rows are read in place: on all machines.
-CHAIN = 512
 ROW_PAD = 16  # words between packed rows, against addresses that are equal modulo 4 KiB
 MOST_ROWS = 1024
 # where sums are short, each row of c is soon needed again for the next columns: as many rows at a

@@ -8,7 +8,7 @@ from ...ir.types import nbytes_of
 from .elements import elements_of
 from .skinny import PARAMETERS as SKINNY_PARAMETERS
 from .skinny import AxpySchedule, DotSchedule
-from .steps import one_step, round_up, strides_of
+from .steps import CHAIN, one_step, round_up, strides_of
 from .thin import MOST_OF_COLUMN, MOST_OF_LINE, ThinAxpySchedule, ThinDotSchedule
 
 PIECE_BYTES = 256 << 10  # about 10 us: less is not worth another thread
@@ -49,8 +49,9 @@ def plan_skinny(shape, target, threads, epilogue, swapped):
         sums = "c" if elements.result_type == elements.acc_type else "workspace"
         is_far = n * k * nbytes_of(shape.dtype_in) >= FAR_MATRIX
         fetches = m == 2 and is_far and not target.avx512
+        chain = CHAIN if k > CHAIN and elements.is_float else 0
         schedule = AxpySchedule(
-            elements, lanes, rows, lines[rows], sums, fetches, swapped, two_level
+            elements, lanes, rows, lines[rows], sums, chain, fetches, swapped, two_level
         )
     else:
         return None
@@ -107,9 +108,9 @@ def _plan(schedule, shape, target, threads, epilogue):
     if isinstance(schedule, DotSchedule) and schedule.packs_a:
         pitch = round_up(k, lanes)
         piece_bytes = round_up(m * pitch * nbytes_of(elements.packed), 64)
-    elif is_axpy and schedule.sums == "workspace":
+    elif is_axpy and (waiting := (schedule.sums == "workspace") + (schedule.chain > 0)):
         pitch = round_up(block, lanes)
-        piece_bytes = round_up(m * pitch * nbytes_of(elements.acc), 64)
+        piece_bytes = round_up(waiting * m * pitch * nbytes_of(elements.acc), 64)
     values = strides_of(shape) | {
         "m": m, "n": n, "k": k, "batch": batch, "inner": shape.inner_batch, "group": group,
         "column_block": block, "column_pieces": column_pieces, "piece_bytes": piece_bytes,

@@ -6,13 +6,14 @@ columns). Both read the matrix b once, in long straight runs:
     dot    b's columns are contiguous along k: vectors run along k, and each sum is that of its
            lanes at the end; a's rows are contiguous too (packed first if they are not)
     axpy   b's lines are contiguous along n: a few lines are added at once, times elements of a,
-           to sums that stay in the first cache
+           to sums that stay in the first cache; of long sums in chains, which are added
 
 Invariant: the order of each sum depends on k alone. The dot schedule's differs from the tile's
-(lanes first); the axpy schedule's is the same single chain.
+(lanes first).
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 from ..constants_text import type_text
 from ..instructions import Value
@@ -49,15 +50,17 @@ class DotSchedule:
 
 @dataclass(frozen=True)
 class AxpySchedule:
-    """`rows` rows of a, `lines` lines of b at once. `sums`: 'c' or 'workspace'. `fetches`: the
-    lines that follow are asked for, which no hardware prefetcher does where each has a page of its
-    own."""
+    """`rows` rows of a, `lines` lines of b at once. `sums`: 'c' or 'workspace'. `chain`: of so many
+    terms, a multiple of the lines, whose sums wait in the workspace until they are added to these;
+    0: of all. `fetches`: the lines that follow are asked for, which no hardware prefetcher does
+    where each has a page of its own."""
 
     elements: Elements
     lanes: int
     rows: int
     lines: int
     sums: str
+    chain: int
     fetches: bool
     swapped: bool
     two_level: bool
@@ -270,14 +273,38 @@ class _AxpyKernel(SkinnyKernel):
         self.left = w.sub(w.sub(n1, n0), self.whole)
         last = w.sub(p["m"], 1)  # rows that do not exist repeat it: the same sums, stored twice
         self.rows = [w.smaller(r, last) for r in range(s.rows)]
-        self.sums = [self._sum_row(r) for r in self.rows]
-        self._for_vectors(self._clear)
-        end = w.round_down(p["k"], s.lines)
-        w.for_range(0, end, s.lines, lambda k, _: self._add_lines(k, s.lines))
-        if s.lines > 1:
-            w.for_range(end, p["k"], 1, lambda k, _: self._add_lines(k, 1))
+        self.totals = [self._sum_row(r) for r in self.rows]
+        self.sums = [self._chain_row(r) for r in self.rows] if s.chain else self.totals
+        self._for_vectors(partial(self._clear, self.totals))
+        if s.chain:
+            w.for_range(0, p["k"], s.chain, self._chain)
+        else:
+            self._add_all(0, p["k"])
         if not (self.is_plain and s.sums == "c"):
             self._finish(w.sub(n1, n0))
+
+    def _chain(self, k0, _) -> None:
+        """A chain of sums, which is added to those before."""
+        w, s, el = self.w, self.s, self.el
+        self._for_vectors(partial(self._clear, self.sums))
+        self._add_all(k0, w.smaller(w.add(k0, s.chain), self.p["k"]))
+        add = w.e.fadd if el.is_float else w.e.add
+
+        def one_vector(j, count):  # rows that repeat the last one are read before it is stored
+            load = lambda row: Value((self._load(row, j, count),), el.acc_type, s.lanes)
+            pairs = [[load(row) for row in two] for two in zip(self.totals, self.sums, strict=True)]
+            for row, two in zip(self.totals, pairs, strict=True):
+                self._save(row, j, add(*two).names[0], count)
+
+        self._for_vectors(one_vector)
+
+    def _add_all(self, k0, k1) -> None:
+        """All lines from k0 on, up to k1."""
+        w, lines = self.w, self.s.lines
+        end = w.add(k0, w.round_down(w.sub(k1, k0), lines))
+        w.for_range(k0, end, lines, lambda k, _: self._add_lines(k, lines))
+        if lines > 1:
+            w.for_range(end, k1, 1, lambda k, _: self._add_lines(k, 1))
 
     def _for_vectors(self, body) -> None:
         """body(j, None) for whole vectors, then body(j, count) for the elements that are left."""
@@ -290,6 +317,12 @@ class _AxpyKernel(SkinnyKernel):
         if self.s.sums == "c":
             return w.at(self.c, w.add(w.mul(row, p["c_m"]), self.n0), el.result_type)
         return w.at(self.room, w.mul(row, p["pitch"]), el.acc_type)
+
+    def _chain_row(self, row):
+        """Where the sums of a chain are: behind those of all where these are in the workspace."""
+        w, p = self.w, self.p
+        before = 0 if self.s.sums == "c" else p["m"]
+        return w.at(self.room, w.mul(w.add(row, before), p["pitch"]), self.el.acc_type)
 
     def _load(self, row, j, count):
         w, el = self.w, self.el
@@ -306,8 +339,8 @@ class _AxpyKernel(SkinnyKernel):
         else:
             w.store_partial(el.acc_type, value, address, self.s.lanes, count)
 
-    def _clear(self, j, count):
-        for row in self.sums:
+    def _clear(self, rows, j, count):
+        for row in rows:
             self._save(row, j, "zeroinitializer", count)
 
     def _add_lines(self, k, lines):

@@ -5,6 +5,9 @@ In: a `ContractionShape`, a schedule and its values by name. Out: a `Contraction
 
 from .shape import ContractionKernel, ContractionPlan, ContractionStep
 
+# Terms of a sum that follow one another at most, where rows are read in place: on all machines.
+CHAIN = 512
+
 
 def strides_of(shape) -> dict:
     """The strides of all axes, as parameters by name."""

@@ -78,9 +78,9 @@ def _magic(more: int) -> float:
 
 
 def _reduce(e, x, more, of_distance=False):
-    """(n, bits of n + more, r): x = n log 2 + r, n in eighths. `of_distance`: x is a difference that
-    has been rounded, by up to 2^-24 of it; so what float32 has not of log 2, which is 2^-28 of x,
-    is left out."""
+    """(n, bits of n + more, r): x = n log 2 + r, n in eighths. `of_distance`: x is a difference,
+    rounded by up to 2^-24 of it; so what float32 has not of log 2, which is 2^-28 of x, is left
+    out."""
     magic = e.like(x, _magic(more))
     shifted = e.fma(x, e.like(x, LOG2_E), magic)
     n = e.fsub(shifted, magic)
