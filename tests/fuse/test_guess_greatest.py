@@ -268,7 +268,6 @@ def test_what_lies_around_an_axis_that_stays_is_cut_as_before():
     np.testing.assert_allclose(jax.jit(fun)(x), expected, rtol=1e-6)
 
 
-@of_any_distance
 def test_long_columns_are_one_kernel():
     """They are not cut into pieces where both the greatest and the sum are found in one go."""
     x = rows(1024, 1024)

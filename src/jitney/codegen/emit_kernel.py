@@ -98,7 +98,7 @@ class KernelEmitter(Accesses, VectorLoops):
         self.asked_at_ends: list[dict] = []  # the conditions' values in vectors of both ends
         self.down_swept: int | None = None  # the loop that goes down them
         self.plain = False  # whether loops take one vector at a time, under a mask
-        self.before_turns: tuple | None = None  # lines before a loop, and what they have computed
+        self.before_turns: tuple[list[str], dict] | None = None  # lines before a loop, known names
         self.near: dict | None = None  # of guessed numbers (exponential.nearness)
 
     def _atoms(self, x):
@@ -408,7 +408,8 @@ class KernelEmitter(Accesses, VectorLoops):
         if op == "exp_raised_near":
             return self._near_exponential(x, *args)
         if op in ("exp_raised", "exp_raised_any"):  # which is only added (raise_exponentials.py)
-            return raised_factors(e, *args) or evaluate(e, op, x.dtype, [x.dtype], args)
+            found = raised_factors(e, *args, falls=op == "exp_raised")
+            return found or evaluate(e, op, x.dtype, [x.dtype], args)
         if op in ("max", "min") and x.dtype in ("f32", "f64"):
             numbers = [_literal(a) for a in x.args]
             limit = next((i for i, number in enumerate(numbers) if number is not None), None)

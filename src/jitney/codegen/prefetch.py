@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from ..ir.types import nbytes_of
 from . import memory
+from .emitter import LINE_BYTES
 
-LINE_BYTES = 64
 ROWS_AHEAD = 3  # more would crowd a set of the first cache where rows lie 4 KiB apart
 BYTES_ALONG = 512  # of a row: eight lines
 NEAR, SECOND = 3, 2  # into the first cache, into the second

@@ -80,7 +80,7 @@ class VectorLoops:
         phis = [Value(tuple(e.fresh() for _ in v.names), v.type, v.lanes) for v in carried]
         memo, values, squares = dict(e._memory), dict(self.values), dict(self.squares)
         before, outer, e.lines, e.block = e.block, e.lines, [], labels[1]
-        of_outer, self.before_turns = self.before_turns, ([], dict(e._memory))
+        of_outer, self.before_turns = self.before_turns, ([], memo)
         results = body(index, phis)
         lines, e.lines, e.block = e.lines, outer, before
         (first, _), self.before_turns = self.before_turns, of_outer
@@ -93,8 +93,9 @@ class VectorLoops:
         return Turn(labels, index, phis, first, lines, names)
 
     def before_the_turns(self, write):
-        """What `write` emits, of nothing that the innermost loop computes, before that loop: LLVM
-        leaves there what asks for flags."""
+        """What `write` emits, of nothing that the innermost loop computes, before that loop, where
+        LLVM would not move it: its comparisons leave flags. (Its names are known after the loop,
+        too, which it comes before.)"""
         if self.before_turns is None:
             return write()
         e, outer = self.e, (self.e.lines, self.e._memory)

@@ -7,7 +7,8 @@ takes the greatest of a few elements of a row for m, and does not go through the
 exponentials of distances then sum to more than 16 for each element, or to no number, which no guess
 hides, the row is done again with its greatest element. Raised exponentials become
 `exp_raised_near`, of the elements instead of their distances (raise_exponentials.py,
-codegen/math/exponential.py).
+codegen/math/exponential.py). With AVX2 there have to be only these: its `exp_distance`
+takes none above 0.
 
 How does what change if m becomes m + d? A *degree* says it. (a, 0): a number grows by a d; (0, b):
 it is multiplied by e^(b d). The distance x - m has (-1, 0), its exponential and the sum of these

@@ -150,7 +150,7 @@ def _is_worth(kernel: Kernel, used: list[Expr], target: CpuTarget) -> bool:
     heavy = is_heavy(used)
     if heavy and not target.avx512 and not may_guess(kernel, used, target):
         return False  # sixteen registers (in turns, a Zen 3, two threads: entropy of 1024 x 1024
-        # 563 to 652 us, bfloats' softmax 671 to 767, masked 474 to 667; softmax alone 253 to 249)
+        # 495 us, in a pipeline 588; softmax 226, 233, of bfloats 621, 609, with a mask 277, 261)
     if kernel.stream:
         return heavy and nbytes <= NEAR_BYTES
     return nbytes * rows < MEMORY_BYTES and nbytes <= (FAR_BYTES if heavy else NEAR_BYTES)

@@ -165,10 +165,10 @@ def _elementary():
         "exp_eighth_f32", series_quotient(lambda r: (mp.expm1(r) - r) / r**2, "0.5"),
         lambda r: r**2 / mp.exp(r), -eighth, eighth, (0, 1), "float",
     )
-    sixteenth = mp.mpf(1) / 16 * mp.mpf("1.001")
+    half = mp.mpf(1) / 16 * mp.mpf("1.001")
     yield Fit(
         "exp2_eighth_f32", series_quotient(lambda r: (mp.mpf(2) ** r - 1) / r, mp.log(2)),
-        lambda r: r / mp.mpf(2) ** r, -sixteenth, sixteenth, (0, 1, 2), "float",
+        lambda r: r / mp.mpf(2) ** r, -half, half, (0, 1, 2), "float",
     )
     half = mp.mpf(1) / 64 * mp.mpf("1.001")
     yield Fit(

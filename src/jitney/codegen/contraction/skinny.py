@@ -50,10 +50,10 @@ class DotSchedule:
 
 @dataclass(frozen=True)
 class AxpySchedule:
-    """`rows` rows of a, `lines` lines of b at once. `sums`: 'c' or 'workspace'. `chain`: of so many
-    terms, a multiple of the lines, whose sums wait in the workspace until they are added to these;
-    0: of all. `fetches`: the lines that follow are asked for, which no hardware prefetcher does
-    where each has a page of its own."""
+    """`rows` rows of a, `lines` lines of b at once. `sums`: 'c' or 'workspace'. `chain`: terms of a
+    sum, a multiple of the lines, after which it is added to a total in the workspace (floats
+    alone); 0: all. `fetches`: the lines that follow are asked for, which no hardware prefetcher
+    does where each has a page of its own."""
 
     elements: Elements
     lanes: int
@@ -273,28 +273,38 @@ class _AxpyKernel(SkinnyKernel):
         self.left = w.sub(w.sub(n1, n0), self.whole)
         last = w.sub(p["m"], 1)  # rows that do not exist repeat it: the same sums, stored twice
         self.rows = [w.smaller(r, last) for r in range(s.rows)]
-        self.totals = [self._sum_row(r) for r in self.rows]
-        self.sums = [self._chain_row(r) for r in self.rows] if s.chain else self.totals
-        self._for_vectors(partial(self._clear, self.totals))
+        self.sums = [self._sum_row(r) for r in self.rows]
         if s.chain:
-            w.for_range(0, p["k"], s.chain, self._chain)
+            self._add_chains()
         else:
+            self._for_vectors(partial(self._clear, self.sums))
             self._add_all(0, p["k"])
         if not (self.is_plain and s.sums == "c"):
             self._finish(w.sub(n1, n0))
 
+    def _add_chains(self) -> None:
+        """The totals of chains, which then are the sums."""
+        self.totals = [self._total_row(r) for r in self.rows]
+        self._for_vectors(partial(self._clear, self.totals))
+        self.w.for_range(0, self.p["k"], self.s.chain, self._chain)
+
+        def one_vector(j, count):
+            for row, total in zip(self.sums, self.totals, strict=True):
+                self._save(row, j, self._load(total, j, count), count)
+
+        self._for_vectors(one_vector)
+
     def _chain(self, k0, _) -> None:
-        """A chain of sums, which is added to those before."""
-        w, s, el = self.w, self.s, self.el
+        """The sums of a chain, which are added to the totals."""
+        w, s = self.w, self.s
         self._for_vectors(partial(self._clear, self.sums))
         self._add_all(k0, w.smaller(w.add(k0, s.chain), self.p["k"]))
-        add = w.e.fadd if el.is_float else w.e.add
 
         def one_vector(j, count):  # rows that repeat the last one are read before it is stored
-            load = lambda row: Value((self._load(row, j, count),), el.acc_type, s.lanes)
+            load = lambda row: Value((self._load(row, j, count),), self.el.acc_type, s.lanes)
             pairs = [[load(row) for row in two] for two in zip(self.totals, self.sums, strict=True)]
             for row, two in zip(self.totals, pairs, strict=True):
-                self._save(row, j, add(*two).names[0], count)
+                self._save(row, j, w.e.fadd(*two).names[0], count)
 
         self._for_vectors(one_vector)
 
@@ -318,8 +328,8 @@ class _AxpyKernel(SkinnyKernel):
             return w.at(self.c, w.add(w.mul(row, p["c_m"]), self.n0), el.result_type)
         return w.at(self.room, w.mul(row, p["pitch"]), el.acc_type)
 
-    def _chain_row(self, row):
-        """Where the sums of a chain are: behind those of all where these are in the workspace."""
+    def _total_row(self, row):
+        """Where the total of chains is: behind the sums where these are in the workspace, too."""
         w, p = self.w, self.p
         before = 0 if self.s.sums == "c" else p["m"]
         return w.at(self.room, w.mul(w.add(row, before), p["pitch"]), self.el.acc_type)

@@ -37,8 +37,8 @@ from .forms import (
 
 # Below, results are 0. There n + bias + FAR is 0, and so is the power of two that is scaled down: a
 # product that is too small for the format takes processors longer (in turns, a Zen 3, two threads:
-# softmax of 1024 x 1024 of which half is masked 526 us with -110, where 2^-94 is scaled by 2^-64
-# for x = -inf, and 390 so).
+# softmax of 1024 x 1024 of which half is masked 433 us with -110, where 2^-94 is scaled by 2^-64
+# for x = -inf, and 278 so).
 _LEAST_POWER = {kind: -float(EXPONENT_BIAS[kind] + FAR[kind]) for kind in FAR}
 _EXP_RANGE = {
     "float": (_LEAST_POWER["float"] / LOG2_E, 100.0),
@@ -138,27 +138,27 @@ def exp_raised(e, x):
     """2^RAISED e^x of float32 x <= 0 or NaN, for sums that take it back: of x > -131 no result is a
     denormal, below it is next to nothing, or 0. As `exp_distance` AVX-512 takes log2(e) for a
     float32, AVX2 log(2)."""
-    return _raised(e, x, None)
+    return _raised(e, x, falls=True)
 
 
 @in_a_register("float")
 def exp_raised_any(e, x):
     """As `exp_raised`, of any x: some number, or infinity, where it is above 40."""
-    return _raised(e, x, _RAISED_MOST)
+    return _raised(e, x)
 
 
-def _raised(e, x, most):
-    found = raised_factors(e, x, most)
+def _raised(e, x, falls=False):
+    found = raised_factors(e, x, falls)
     if found is None:
-        return _raised_by_halves(e, _bounded(e, x, most))
+        return _raised_by_halves(e, _in_range_of_raised(e, x, falls))
     return e.fmul(found, found.second)
 
 
-def raised_factors(e, x, most=_RAISED_MOST) -> Factored | None:
-    """`exp_raised` (of any x, or up to `most`) as a product of two, where there is a table: the sum
-    they belong to adds with the multiply-add that would have made their product."""
+def raised_factors(e, x, falls=False) -> Factored | None:
+    """`exp_raised` (of any x, unless it `falls`) as a product of two, where there is a table: the
+    sum they belong to adds with the multiply-add that would have made their product."""
     if eighths.has(e, x):
-        return Factored(*eighths.raised_factors(e, _bounded(e, x, most)))
+        return Factored(*eighths.raised_factors(e, _in_range_of_raised(e, x, falls)))
     if not _has_table(e, x):
         return None
     n, bits = _round_to_places(e, x, _THIRTYSECONDS)
@@ -167,11 +167,11 @@ def raised_factors(e, x, most=_RAISED_MOST) -> Factored | None:
     return Factored(horner(e, r, (1.0, *POLYNOMIALS["exp2_32nd_f32"])), power)
 
 
-def _bounded(e, x, most):
-    """x, if it is not so small that integers would not hold its power of two, nor above `most`."""
-    if most is None:
+def _in_range_of_raised(e, x, falls):
+    """x within what has a power of two that integers put into the exponent."""
+    if falls:
         return e.fast_max(e.like(x, _RAISED_LEAST), x)
-    return e.clamp_fast(_RAISED_LEAST, x, most)
+    return e.clamp_fast(_RAISED_LEAST, x, _RAISED_MOST)
 
 
 def nearness(e, m):
