@@ -50,7 +50,7 @@ class TiledSchedule:
     b: 'columns' in place, or packed from 'n', 'k' or 'any'. `tail_rows` = 0: all columns fit one
     group of `vectors` vectors. `sums`: where sums wait between blocks of k ('c' or 'workspace').
     `segmented`: k is runs that lie apart in a (a block is some of them). `halves`: a block is two
-    chains of sums."""
+    chains of sums. `at_once`: steps along k in one turn of the loop of whole tiles."""
 
     elements: Elements
     lanes: int
@@ -69,6 +69,7 @@ class TiledSchedule:
     segmented: bool
     in_vectors: bool  # whether columns are whole vectors
     halves: bool
+    at_once: int
     label = "gemm"
 
     @property
@@ -376,7 +377,8 @@ class _TiledKernel:
         words, begun = self.words, first
         if s.segmented:
             words, begun = w.udiv(t.depth, self.p["run"]), [("i64", 0), *first]
-        done = self._in_chains(words, step, begun, before)
+        at_once = s.at_once if vectors > 1 else 1
+        done = self._in_chains(words, step, begun, before, at_once)
         if el.mode == "quad_i8":
             done = [self._without_flip(v, at % vectors) for at, v in enumerate(done)]
         return done
@@ -388,7 +390,7 @@ class _TiledKernel:
         pairs = zip(waiting, sums, strict=True)
         return [add(*(Value((v,), type_, lanes) for v in pair)).names[0] for pair in pairs]
 
-    def _in_chains(self, words, step, first, before):
+    def _in_chains(self, words, step, first, before, at_once):
         """The loop along k of so many words, or runs: a chain of sums, or two where the block is
         as deep as two. `first`: where they begin to read; the second goes on there."""
         w, count, zeros = self.w, len(first), ["zeroinitializer"] * len(before)
@@ -397,9 +399,9 @@ class _TiledKernel:
         def chain(low, high, places):
             carried = list(zip(types, [*places, *zeros], strict=True))
             if self.s.segmented:
-                run = lambda _, values: self._run(step, types[1:], values)
+                run = lambda _, values: self._run(step, types[1:], values, at_once)
                 return w.for_range(low, high, 1, run, carried, runs_once=True)
-            return w.for_range(low, high, 1, step, carried)
+            return w.unrolled(low, high, 1, at_once, step, carried)
 
         if not self.s.halves:
             return chain(0, words, [place for _, place in first])[count:]
@@ -413,11 +415,12 @@ class _TiledKernel:
         length = self.p["chain"]
         return w.for_range(0, words, length, one, carried, runs_once=True)[count:]
 
-    def _run(self, step, types, values):
+    def _run(self, step, types, values, at_once):
         """One run of k, and where the next one begins."""
         w, p, base = self.w, self.p, values[0]
         rest = list(zip(types, values[1:], strict=True))
-        inner = w.for_range(0, p["run"], 1, lambda k, v: step(k, v, base), rest, runs_once=True)
+        one = lambda k, v: step(k, v, base)
+        inner = w.unrolled(0, p["run"], 1, at_once, one, rest)
         return [w.add(base, p["a_segment"]), *inner]
 
     def _without_flip(self, total, v):

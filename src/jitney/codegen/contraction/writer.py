@@ -231,6 +231,22 @@ class Writer:
 
     # ---- control flow ---------------------------------------------------------------------
 
+    def unrolled(self, start, stop, step: int, times: int, body, carried=()) -> list[str]:
+        """As `for_range`, so many steps in one turn; what is left goes one by one."""
+        if times == 1:
+            return self.for_range(start, stop, step, body, carried)
+
+        def several(i, values):
+            for at in range(0, times * step, step):
+                values = body(self.add(i, at), values)
+            return values
+
+        turn = times * step
+        whole = self.add(start, self.round_down(self.sub(stop, start), turn))
+        values = self.for_range(start, whole, turn, several, carried)
+        rest = [(type_, value) for (type_, _), value in zip(carried, values, strict=True)]
+        return self.for_range(whole, stop, step, body, rest)
+
     def for_range(self, start, stop, step, body, carried=(), runs_once=False) -> list[str]:
         """for i in range(start, stop, step): carried = body(i, carried).
 
