@@ -46,6 +46,7 @@ IN_PLACE_BYTES = 40 << 10  # about the first cache
 # multipliers go (a Zen 3: 512 x 512 x 512 .90 of the time, four steps .93, two .93). It is 12 ms
 # more to compile, which less work does not pay for.
 AT_ONCE, AT_ONCE_FLOPS = 8, 4 << 20
+SLOW = 0.8  # how fast a thread may be whose core other programs use, where the others are 1
 PIECE_FLOPS = 2 << 20  # about 10 us: less is not worth another thread
 PAIRS = 32  # from this many rows, columns and depth, dot-product words are worth their packing
 MASKED_ROWS = 18  # masked loads for so many cost more than a copy of b with zeros at its side
@@ -337,9 +338,10 @@ def _even(k, most, multiple) -> int:
 def _balanced(n, parts, steps, least, threads) -> int:
     """Columns of a piece, a multiple of one of the steps (those of a tile and of a vector): of
     `parts` pieces or up to three times as many (fewer where they would be narrow), such that the
-    busiest thread has least to do, and as wide as may be. (1024 columns of eight pieces are seven
-    of 144 and one of 16 where tiles have 24: two threads had 4 and 3.1 of them. 256 columns are
-    twice 128, but 144 and 112 by pieces of 48: .92 of the time.)"""
+    busiest thread has least to do; of those such that one slow thread delays least, and as wide as
+    may be. (1024 columns of eight pieces are seven of 144 and one of 16 where tiles have 24: two
+    threads had 4 and 3.1 of them. 256 columns are twice 128, but 144 and 112 by pieces of 48: .92
+    of the time. 15 pieces of 72 take .98 of what 8 of 128 do, whose threads had 5 and 3.)"""
     width, room = steps[0], n // least
     fewest = parts if room >= parts else max(min(parts, threads), room // 2)
     counts = range(max(fewest, 1), 3 * parts + 1)
@@ -353,8 +355,17 @@ def _balanced(n, parts, steps, least, threads) -> int:
         rounds, alone = divmod(whole, threads)
         return rounds * effort(span) + effort(span if alone else left)
 
+    def beside_a_slow_one(span):
+        whole, left = divmod(n, span)
+        done = lambda rounds: (threads - 1) * rounds + int(SLOW * rounds) - whole
+        rounds = int(whole / (threads - 1 + SLOW))
+        while done(rounds) < 0:
+            rounds += 1
+        return rounds * effort(span) + (0 if done(rounds) else effort(left))
+
     best = min(map(busiest, spans))
-    return max(span for span in spans if busiest(span) <= 1.02 * best)
+    good = {span: beside_a_slow_one(span) for span in spans if busiest(span) <= 1.02 * best}
+    return max(span for span, time in good.items() if time <= 1.02 * min(good.values()))
 
 
 def _rooms(schedule, rows, columns, depth) -> dict:
