@@ -39,6 +39,9 @@ MOST_ROWS = 1024
 # where sums are short, each row of c is soon needed again for the next columns: as many rows at a
 # time as a small table of pages knows (a Zen 1; 2048 x 64 x 2048 .95 of the time, of 32 .84)
 SHALLOW, ROWS_OF_SHALLOW = 128, 256
+# What it costs a piece of columns to pack all rows of a, as columns of the product. (Zen 3: with
+# four pieces, not eight, a.T @ b of 1024 x 1024 x 1024 takes .88 of the time.)
+PACKING = 16
 COLUMN_ALONE = 1.4  # time of a column outside of a tile: a load for each multiplication
 IN_PLACE_BYTES = 40 << 10  # about the first cache
 # Steps along k in one turn of the tile's loop with AVX2, which is 22 instructions for one step: a
@@ -311,7 +314,8 @@ def _pieces(shape, schedule, threads, work, most_columns, wide: bool) -> dict:
     else:
         least = 2 * width if schedule.a == "rows" else 4 * width
         steps = (width, schedule.lanes) if schedule.tail_rows else (width,)
-        column_span = max(_balanced(n, parts, steps, least, threads if batch == 1 else 1), least)
+        beside, each = threads if batch == 1 else 1, 0 if schedule.a == "rows" else PACKING
+        column_span = max(_balanced(n, parts, steps, least, beside, each), least)
         column_parts = -(-n // column_span)
         row_parts = min(-(-parts // column_parts), max(m // (256 if column_parts > 1 else 64), 1))
         row_span = _even(m, -(-m // row_parts), COLUMN_GROUP)
@@ -335,20 +339,22 @@ def _even(k, most, multiple) -> int:
     return round_up(-(-k // blocks), multiple)
 
 
-def _balanced(n, parts, steps, least, threads) -> int:
+def _balanced(n, parts, steps, least, threads, each) -> int:
     """Columns of a piece, a multiple of one of the steps (those of a tile and of a vector): of
     `parts` pieces or up to three times as many (fewer where they would be narrow), such that the
     busiest thread has least to do; of those such that one slow thread delays least, and as wide as
     may be. (1024 columns of eight pieces are seven of 144 and one of 16 where tiles have 24: two
     threads had 4 and 3.1 of them. 256 columns are twice 128, but 144 and 112 by pieces of 48: .92
-    of the time. 15 pieces of 72 take .98 of what 8 of 128 do, whose threads had 5 and 3.)"""
+    of the time. 15 pieces of 72 take .98 of what 8 of 128 do, whose threads had 5 and 3.) `each`:
+    what each piece costs beside, in columns."""
     width, room = steps[0], n // least
     fewest = parts if room >= parts else max(min(parts, threads), room // 2)
+    fewest = min(fewest, threads) if each else fewest
     counts = range(max(fewest, 1), 3 * parts + 1)
     spans = {max(_even(n, -(-n // count), step), least) for count in counts for step in steps}
 
     def effort(columns):  # what is left of a tile is done by vectors
-        return columns + (COLUMN_ALONE - 1) * (columns % width)
+        return columns + (COLUMN_ALONE - 1) * (columns % width) + each
 
     def busiest(span):
         whole, left = divmod(n, span)
