@@ -1,11 +1,12 @@
 // Division of rows at a rank: partition, argpartition (signatures in README.md).
 //
-// Order: numbers, then NaNs, as in sorting. Where machines have AVX-512 the row is divided by sampled pivots
-// (vector_sort_kernels.h); elsewhere std::nth_element does it. The order within the two parts is unspecified, but the
+// Order: numbers, then NaNs, as in sorting. Where machines have AVX2 or AVX-512 the row is divided by sampled
+// pivots (vector_sort_kernels.h); elsewhere std::nth_element does it. The order within the two parts is unspecified, but the
 // same for any number of threads.
 #include <algorithm>
 
 #include "families.h"
+#include "packed_sort.h"
 #include "routines.h"
 #include "vector_target.h"
 
@@ -18,14 +19,16 @@ namespace jitney {
 namespace {
 
 #if defined(__x86_64__)
+JITNEY_BEGIN_TARGET_AVX2
+namespace avx2 {
+#include "sort_lanes_avx2.h"
+#include "vector_sort_kernels.h"
+}  // namespace avx2
+JITNEY_END_TARGET
 JITNEY_BEGIN_TARGET_AVX512
 namespace avx512 {
+#include "sort_lanes_avx512.h"
 #include "vector_sort_kernels.h"
-
-template <class S>
-void select(S* keys, S* scratch, S* out, int64_t n, int64_t k) {
-  VectorSort<typename LanesOf<sizeof(S)>::type>::select(keys, scratch, out, n, k);
-}
 }  // namespace avx512
 JITNEY_END_TARGET
 #endif
@@ -34,8 +37,9 @@ JITNEY_END_TARGET
 template <class S>
 void select_keys(S* keys, S* scratch, S* out, int64_t n, int64_t k) {
 #if defined(__x86_64__)
-  static const bool wide = cpu_level() == 2;
-  if (wide) return avx512::select(keys, scratch, out, n, k);
+  static const int level = cpu_level();
+  if (level == 2) return avx512::Sorts<S>::select(keys, scratch, out, n, k);
+  if (level == 1) return avx2::Sorts<S>::select(keys, scratch, out, n, k);
 #endif
   memcpy(out, keys, static_cast<size_t>(n) * sizeof(S));
   std::nth_element(out, out + k, out + n);
@@ -61,11 +65,27 @@ struct Partition {
   using Wide = std::conditional_t<sizeof(U) == 8, int64_t, int32_t>;
 
   static void row(const U* in, U* out, Wide* work, int64_t n, int64_t k) {
+    if (by_vectors(in, out, work, n, k)) return;
     Wide *keys = work, *scratch = work + n, *found = work + 2 * n;
     for (int64_t i = 0; i < n; ++i) keys[i] = signed_key<T>(in[i]);
     select_keys(keys, scratch, found, n, k);
     for (int64_t i = 0; i < n; ++i)
       out[i] = Order<T>::bits(static_cast<U>(static_cast<U>(static_cast<S>(found[i])) ^ Order<T>::kSign));
+  }
+
+  // Where elements are as wide as keys, these are made in registers, too.
+  static bool by_vectors(const U* in, U* out, Wide* work, int64_t n, int64_t k) {
+#if defined(__x86_64__)
+    if constexpr (sizeof(U) == sizeof(Wide)) {
+      static const int level = cpu_level();
+      const auto* from = reinterpret_cast<const Wide*>(in);
+      auto* to = reinterpret_cast<Wide*>(out);
+      if (level == 2) avx512::Sorts<Wide>::template select_row<T>(from, to, work, n, k);
+      if (level == 1) avx2::Sorts<Wide>::template select_row<T>(from, to, work, n, k);
+      return level > 0;
+    }
+#endif
+    return false;
   }
 
   static void run(void* const* ptrs, const int64_t* params, int64_t lo, int64_t hi) {
@@ -135,6 +155,10 @@ struct Argpartition {
 };
 
 }  // namespace
+
+void select_packed(int64_t* words, int64_t* scratch, int64_t* out, int64_t n, int64_t k) {
+  select_keys(words, scratch, out, n, k);
+}
 
 void add_select_routines() {
   add_family<Partition>("partition", Floats{});

@@ -3,6 +3,7 @@
 // The radix sort works on the total order of bit patterns. Where that differs from the order that is promised (all
 // NaNs equal and last, -0 == +0), the few elements concerned are put right afterwards.
 #include "families.h"
+#include "packed_sort.h"
 #include "radix.h"
 #include "routines.h"
 #include "vector_target.h"
@@ -16,8 +17,15 @@ namespace jitney {
 namespace {
 
 #if defined(__x86_64__)
+JITNEY_BEGIN_TARGET_AVX2
+namespace avx2 {
+#include "sort_lanes_avx2.h"
+#include "vector_sort_kernels.h"
+}  // namespace avx2
+JITNEY_END_TARGET
 JITNEY_BEGIN_TARGET_AVX512
 namespace avx512 {
+#include "sort_lanes_avx512.h"
 #include "vector_sort_kernels.h"
 namespace narrow {
 constexpr int kVectorBytes = 64;
@@ -92,19 +100,23 @@ struct Sort {
   static bool in_registers(const U* in, U* out, U* work, int64_t n, bool descending) {
 #if defined(__x86_64__)
     if constexpr (sizeof(U) >= 4) {
-      using Vectors = avx512::VectorSort<typename avx512::LanesOf<sizeof(U)>::type>;
-      using S = typename Vectors::S;
-      static const bool wide = cpu_level() == 2;
-      bool divided = n >= kParallelFrom && pool_is_free() && pool_num_threads() > 1;
-      if (wide)
-        return Vectors::template sort_row<T>(
-            reinterpret_cast<const S*>(in), reinterpret_cast<S*>(out), reinterpret_cast<S*>(work), n,
-            static_cast<S>(descending ? -1 : 0), divided,
-            [](int64_t count, PoolFn one, void* context) { pool_parallel_for(count, 1, one, context); });
+      static const int level = cpu_level();
+      if (level == 2) return by_vectors<avx512::Sorts<U>>(in, out, work, n, descending);
+      if (level == 1) return by_vectors<avx2::Sorts<U>>(in, out, work, n, descending);
     }
 #endif
     by_radix(in, out, work, n, descending);
     return true;
+  }
+
+  template <class Vectors>
+  static bool by_vectors(const U* in, U* out, U* work, int64_t n, bool descending) {
+    using S = typename Vectors::S;
+    bool divided = n >= kParallelFrom && pool_is_free() && pool_num_threads() > 1;
+    return Vectors::template sort_row<T>(
+        reinterpret_cast<const S*>(in), reinterpret_cast<S*>(out), reinterpret_cast<S*>(work), n,
+        static_cast<S>(descending ? -1 : 0), divided,
+        [](int64_t count, PoolFn one, void* context) { pool_parallel_for(count, 1, one, context); });
   }
 
   static void by_radix(const U* in, U* out, U* work, int64_t n, bool descending) {
@@ -169,6 +181,12 @@ struct Packed<uint64_t> {
   static int64_t index(const E& e) { return static_cast<int64_t>(e.index); }
 };
 
+template <class P>
+constexpr bool is_packed = std::is_same_v<typename P::E, uint64_t>;
+// Rows up to here are sorted in registers, longer ones digit by digit (a Zen 3: rows of 50 numbers .2 of the time, of
+// 1000 .8; 10^5 in one row 1.3).
+constexpr int64_t kMostPacked = 4096;
+
 // Index type I; perm (may be null) gives the order in which equal keys stay.
 template <class T, class P, class I>
 void argsort_row(const UInt<T>* in, const I* perm, I* out, char* work, int64_t n, bool descending) {
@@ -181,7 +199,12 @@ void argsort_row(const UInt<T>* in, const I* perm, I* out, char* work, int64_t n
   auto emit = [=](int64_t rank, const E& e) JITNEY_INLINE { out[rank] = static_cast<I>(P::index(e)); };
   constexpr int kBits = O::kBits == 1 ? 8 : O::kBits;
   auto source = [=](int64_t i) { return perm ? static_cast<int64_t>(perm[i]) : i; };
-  if (perm)
+  if (is_packed<P> && !perm && n <= kMostPacked && sorts_packed()) {
+    auto *words = reinterpret_cast<int64_t*>(a), *scratch = reinterpret_cast<int64_t*>(b);
+    for (int64_t i = 0; i < n; ++i) words[i] = packed_word(static_cast<uint32_t>(O::key(in[i]) ^ flip), i);
+    sort_packed(words, scratch, n);
+    for (int64_t i = 0; i < n; ++i) out[i] = static_cast<I>(position_of(words[i]));
+  } else if (perm)
     stable_radix_sort<kBits, E>(
         n, key, [=](int64_t i) JITNEY_INLINE { return P::pack(O::key(in[perm[i]]) ^ flip, perm[i]); }, emit, a, b);
   else
@@ -265,6 +288,19 @@ struct Sixteen {
 };
 
 }  // namespace
+
+bool sorts_packed() {
+  static const bool found = cpu_level() > 0;
+  return found;
+}
+
+void sort_packed(int64_t* words, int64_t* scratch, int64_t n) {
+#if defined(__x86_64__)
+  static const int level = cpu_level();
+  if (level == 2) avx512::Sorts<int64_t>::sort_keys(words, scratch, n);
+  else if (level == 1) avx2::Sorts<int64_t>::sort_keys(words, scratch, n);
+#endif
+}
 
 void add_sort_routines() {
   add_family<Sort>("sort", Floats{});

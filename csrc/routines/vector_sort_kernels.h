@@ -1,141 +1,59 @@
-// Sorting and selection in AVX-512 registers. Included inside namespace avx512 (see vector_target.h).
+// Sorting and selection in wide registers. Included inside namespaces avx2 and avx512 (see vector_target.h), after
+// sort_lanes_avx2.h or sort_lanes_avx512.h.
 //
 // In:  elements as signed integers of 32 or 64 bits that order like the values (keys). Out: the same, sorted, or
-// divided at a rank. Ranges are divided by a sampled pivot from one buffer into another, compressed vector by vector;
-// what fits in sixteen registers is sorted by a bitonic network (Batcher 1968) and merges of its halves.
+// divided at a rank. Ranges are divided by a sampled pivot from one buffer into another, vector by vector; what fits
+// in the registers is sorted by a bitonic network (Batcher 1968) and merges of its halves.
 // Invariant: the result is the sorted sequence, however the pivots were drawn.
-
-struct Lanes32 {
-  using S = int32_t;
-  using Mask = __mmask16;
-  static constexpr int kLanes = 16;
-  static inline __m512i splat(S x) { return _mm512_set1_epi32(x); }
-  static inline __m512i load(const S* p) { return _mm512_loadu_si512(p); }
-  static inline void store(S* p, __m512i v) { _mm512_storeu_si512(p, v); }
-  static inline __m512i load(__m512i rest, Mask m, const S* p) { return _mm512_mask_loadu_epi32(rest, m, p); }
-  static inline void store(S* p, Mask m, __m512i v) { _mm512_mask_storeu_epi32(p, m, v); }
-  static inline __m512i compress(Mask m, __m512i v) { return _mm512_maskz_compress_epi32(m, v); }
-  static inline Mask below(__m512i a, __m512i b) { return _mm512_cmplt_epi32_mask(a, b); }
-  static inline Mask up_to(__m512i a, __m512i b) { return _mm512_cmple_epi32_mask(a, b); }
-  static inline __m512i least(__m512i a, __m512i b) { return _mm512_min_epi32(a, b); }
-  static inline __m512i most(__m512i a, __m512i b) { return _mm512_max_epi32(a, b); }
-  static inline __m512i most(__m512i rest, Mask m, __m512i a, __m512i b) { return _mm512_mask_max_epi32(rest, m, a, b); }
-  template <int kFlip>
-  static inline __m512i flip(__m512i v) {  // lane i gets lane i ^ kFlip
-    if constexpr (kFlip == 1) return _mm512_shuffle_epi32(v, _MM_PERM_CDAB);
-    if constexpr (kFlip == 2) return _mm512_shuffle_epi32(v, _MM_PERM_BADC);
-    if constexpr (kFlip == 3) return _mm512_shuffle_epi32(v, _MM_PERM_ABCD);
-    if constexpr (kFlip == 4) return _mm512_shuffle_i64x2(v, v, 0xB1);
-    if constexpr (kFlip == 8) return _mm512_shuffle_i64x2(v, v, 0x4E);
-    const __m512i at = _mm512_xor_si512(
-        _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0), _mm512_set1_epi32(kFlip));
-    return _mm512_permutexvar_epi32(at, v);
-  }
-  template <class T>
-  static inline __m512i key(__m512i x) {
-    if constexpr (IsFloat<T>::value)
-      return _mm512_xor_si512(x, _mm512_srli_epi32(_mm512_srai_epi32(x, 31), 1));
-    else if constexpr (std::is_signed<T>::value) return x;
-    else return _mm512_xor_si512(x, splat(INT32_MIN));
-  }
-};
-
-struct Lanes64 {
-  using S = int64_t;
-  using Mask = __mmask8;
-  static constexpr int kLanes = 8;
-  static inline __m512i splat(S x) { return _mm512_set1_epi64(x); }
-  static inline __m512i load(const S* p) { return _mm512_loadu_si512(p); }
-  static inline void store(S* p, __m512i v) { _mm512_storeu_si512(p, v); }
-  static inline __m512i load(__m512i rest, Mask m, const S* p) { return _mm512_mask_loadu_epi64(rest, m, p); }
-  static inline void store(S* p, Mask m, __m512i v) { _mm512_mask_storeu_epi64(p, m, v); }
-  static inline __m512i compress(Mask m, __m512i v) { return _mm512_maskz_compress_epi64(m, v); }
-  static inline Mask below(__m512i a, __m512i b) { return _mm512_cmplt_epi64_mask(a, b); }
-  static inline Mask up_to(__m512i a, __m512i b) { return _mm512_cmple_epi64_mask(a, b); }
-  static inline __m512i least(__m512i a, __m512i b) { return _mm512_min_epi64(a, b); }
-  static inline __m512i most(__m512i a, __m512i b) { return _mm512_max_epi64(a, b); }
-  static inline __m512i most(__m512i rest, Mask m, __m512i a, __m512i b) { return _mm512_mask_max_epi64(rest, m, a, b); }
-  template <int kFlip>
-  static inline __m512i flip(__m512i v) {
-    if constexpr (kFlip == 1) return _mm512_shuffle_epi32(v, _MM_PERM_BADC);
-    if constexpr (kFlip == 2) return _mm512_shuffle_i64x2(v, v, 0xB1);
-    if constexpr (kFlip == 3) return _mm512_permutex_epi64(v, 0x1B);
-    if constexpr (kFlip == 4) return _mm512_shuffle_i64x2(v, v, 0x4E);
-    const __m512i at = _mm512_xor_si512(_mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0), _mm512_set1_epi64(kFlip));
-    return _mm512_permutexvar_epi64(at, v);
-  }
-  template <class T>
-  static inline __m512i key(__m512i x) {
-    if constexpr (IsFloat<T>::value)
-      return _mm512_xor_si512(x, _mm512_srli_epi64(_mm512_srai_epi64(x, 63), 1));
-    else if constexpr (std::is_signed<T>::value) return x;
-    else return _mm512_xor_si512(x, splat(INT64_MIN));
-  }
-};
-
-template <int kBytes>
-struct LanesOf { using type = Lanes32; };
-template <>
-struct LanesOf<8> { using type = Lanes64; };
 
 template <class L>
 struct VectorSort {
   using S = typename L::S;
   using Mask = typename L::Mask;
+  using V = typename L::V;
   static constexpr int kLanes = L::kLanes;
-  static constexpr int kRegisters = 16;
+  static constexpr int kRegisters = L::kRegisters;
   static constexpr int64_t kBlock = kRegisters * kLanes;  // sorted in registers
   static constexpr int kSample = 4 * kLanes;
   static constexpr int64_t kWideSampleFrom = 4096;  // below, drawing a long sample costs more than it saves
-  static constexpr S kMost = sizeof(S) == 8 ? static_cast<S>(INT64_MAX) : static_cast<S>(INT32_MAX);
-
-  static inline Mask first_lanes(int64_t count) {
-    int64_t lanes = count < 0 ? 0 : count > kLanes ? kLanes : count;  // without branches: counts are random
-    return static_cast<Mask>((1u << lanes) - 1);
-  }
+  static constexpr S kMost = sizeof(S) == 8 ? static_cast<S>(INT64_MAX) : static_cast<S>(INT32_MAX), kSign = -kMost - 1;
 
   // ---- in registers
 
   // Lanes i and i ^ kFlip in order: the lesser goes to the lower lane.
   template <int kFlip>
-  static JITNEY_INLINE inline __m512i exchange(__m512i v) {
-    constexpr Mask kUpper = [] {
+  static JITNEY_INLINE inline V exchange(V v) {
+    constexpr unsigned kUpper = [] {
       unsigned m = 0;
       for (int i = 0; i < kLanes; ++i) m |= (i > (i ^ kFlip) ? 1u : 0u) << i;
-      return static_cast<Mask>(m);
+      return m;
     }();
-    __m512i other = L::template flip<kFlip>(v);
-    return L::most(L::least(v, other), kUpper, v, other);
+    return L::template exchange<kUpper>(v, L::template flip<kFlip>(v));
   }
   template <int kFrom>
-  static JITNEY_INLINE inline __m512i merge_lanes(__m512i v) {  // a bitonic sequence of 2 kFrom lanes, sorted
+  static JITNEY_INLINE inline V merge_lanes(V v) {  // a bitonic sequence of 2 kFrom lanes, sorted
     if constexpr (kFrom > 0) return merge_lanes<kFrom / 2>(exchange<kFrom>(v));
     else return v;
   }
   template <int kSorted>
-  static JITNEY_INLINE inline __m512i sort_lanes(__m512i v) {  // from runs of kSorted lanes
+  static JITNEY_INLINE inline V sort_lanes(V v) {  // from runs of kSorted lanes
     if constexpr (kSorted < kLanes)
       return sort_lanes<2 * kSorted>(merge_lanes<kSorted / 2>(exchange<2 * kSorted - 1>(v)));
     else return v;
   }
   template <int kCount>
-  static JITNEY_INLINE inline void merge_registers(__m512i* v) {  // a bitonic sequence
+  static JITNEY_INLINE inline void merge_registers(V* v) {  // a bitonic sequence
     if constexpr (kCount == 1) {
       v[0] = merge_lanes<kLanes / 2>(v[0]);
     } else {
 #pragma GCC unroll 16
-      for (int i = 0; i < kCount / 2; ++i) order(v[i], v[i + kCount / 2]);
+      for (int i = 0; i < kCount / 2; ++i) L::order(v[i], v[i + kCount / 2]);
       merge_registers<kCount / 2>(v);
       merge_registers<kCount / 2>(v + kCount / 2);
     }
   }
-  static JITNEY_INLINE inline void order(__m512i& a, __m512i& b) {
-    __m512i low = L::least(a, b);
-    b = L::most(a, b);
-    a = low;
-  }
   template <int kCount>
-  static JITNEY_INLINE inline void sort_registers(__m512i* v) {
+  static JITNEY_INLINE inline void sort_registers(V* v) {
     if constexpr (kCount == 1) {
       v[0] = sort_lanes<1>(v[0]);
     } else {
@@ -143,12 +61,12 @@ struct VectorSort {
       sort_registers<kHalf>(v);
       sort_registers<kHalf>(v + kHalf);
       // one half backwards makes both together bitonic
-      __m512i back[kHalf];
+      V back[kHalf];
 #pragma GCC unroll 16
       for (int i = 0; i < kHalf; ++i) back[i] = L::template flip<kLanes - 1>(v[kCount - 1 - i]);
 #pragma GCC unroll 16
       for (int i = 0; i < kHalf; ++i) {
-        order(v[i], back[i]);
+        L::order(v[i], back[i]);
         v[kHalf + i] = back[i];
       }
       merge_registers<kHalf>(v);
@@ -159,46 +77,36 @@ struct VectorSort {
   // Up to kBlock elements from one place to another. T: type of the elements in memory (S with turn 0: they are keys already).
   // odd: whether a NaN or -0 was among them.
   template <class T, int kCount>
-  static inline void small_of(const S* from, S* to, int64_t n, __m512i turn, bool* odd) {
-    __m512i v[kCount];
-    Mask any = 0;
+  static inline void small_of(const S* from, S* to, int64_t n, V turn, bool* odd) {
+    V v[kCount];
+    Mask any = L::none();
 #pragma GCC unroll 16
     for (int i = 0; i < kCount; ++i) {
-      Mask m = first_lanes(n - i * kLanes);
-      __m512i x = L::load(L::splat(0), m, from + i * kLanes);
-      if constexpr (IsFloat<T>::value) any = static_cast<Mask>(any | (odd_lanes(x) & m));
-      x = _mm512_xor_si512(L::template key<T>(x), turn);
-      v[i] = pad_with_most(x, m);
+      Mask m = L::first(n - i * kLanes);
+      V x = L::load(L::splat(0), m, from + i * kLanes);
+      if constexpr (IsFloat<T>::value) any = L::either(any, L::both(odd_lanes(x), m));
+      x = L::flip_bits(L::template key<T>(x), turn);
+      v[i] = L::pad(L::splat(kMost), m, x);
     }
     sort_registers<kCount>(v);
 #pragma GCC unroll 16
-    for (int i = 0; i < kCount; ++i) {
-      Mask m = first_lanes(n - i * kLanes);
-      __m512i x = v[i];
-      x = L::template key<T>(_mm512_xor_si512(x, turn));
-      L::store(to + i * kLanes, m, x);
-    }
-    if (any) *odd = true;
-  }
-  static JITNEY_INLINE inline __m512i pad_with_most(__m512i x, Mask m) {  // lanes that are off: the greatest key
-    if constexpr (kLanes == 16) return _mm512_mask_mov_epi32(L::splat(kMost), m, x);
-    else return _mm512_mask_mov_epi64(L::splat(kMost), m, x);
+    for (int i = 0; i < kCount; ++i) v[i] = L::template key<T>(L::flip_bits(v[i], turn));
+    L::template store_first<kCount>(to, n, v);
+    if (L::any(any)) *odd = true;
   }
   // NaN, or -0, among bit patterns of floats.
-  static JITNEY_INLINE inline Mask odd_lanes(__m512i x) {
+  static JITNEY_INLINE inline Mask odd_lanes(V x) { return L::either(is_nan(x), L::equal(x, L::splat(kSign))); }
+  static JITNEY_INLINE inline Mask is_nan(V x) {
     constexpr S kInfinity = sizeof(S) == 8 ? static_cast<S>(0x7ff0000000000000) : static_cast<S>(0x7f800000);
-    constexpr S kSign = -kMost - 1;
-    __m512i size = _mm512_andnot_si512(L::splat(kSign), x);
-    return static_cast<Mask>(L::below(L::splat(kInfinity), size) |
-                             (L::up_to(x, L::splat(kSign))));
+    return L::below(L::splat(kInfinity), L::without(L::splat(kSign), x));
   }
   template <class T>
-  static void small(const S* from, S* to, int64_t n, __m512i turn, bool* odd) {
+  static void small(const S* from, S* to, int64_t n, V turn, bool* odd) {
     if (n <= kLanes) small_of<T, 1>(from, to, n, turn, odd);
     else if (n <= 2 * kLanes) small_of<T, 2>(from, to, n, turn, odd);
     else if (n <= 4 * kLanes) small_of<T, 4>(from, to, n, turn, odd);
-    else if (n <= 8 * kLanes) small_of<T, 8>(from, to, n, turn, odd);
-    else small_of<T, 16>(from, to, n, turn, odd);
+    else if (kRegisters == 8 || n <= 8 * kLanes) small_of<T, 8>(from, to, n, turn, odd);
+    else small_of<T, kRegisters>(from, to, n, turn, odd);
   }
 
   // ---- in memory
@@ -206,27 +114,12 @@ struct VectorSort {
   // Elements below the pivot (kEqual: or equal to it) to the front of `to`, the others to its end; their number.
   template <bool kEqual>
   static int64_t divide(const S* from, S* to, int64_t n, S pivot) {
-    __m512i p = L::splat(pivot);
-    int64_t low = 0, high = n, i = 0;
+    V p = L::splat(pivot);
+    int64_t low = 0, i = 0;  // the others begin at n - (i - low): as many places are free as elements are left
 #pragma GCC unroll 4
-    for (; i + kLanes <= n; i += kLanes) {
-      __m512i v = L::load(from + i);
-      Mask m = kEqual ? L::up_to(v, p) : L::below(v, p);
-      int count = __builtin_popcount(m);
-      L::store(to + low, L::compress(m, v));  // as many places are free as elements are left
-      low += count;
-      high -= kLanes - count;
-      L::store(to + high, static_cast<Mask>((1u << (kLanes - count)) - 1), L::compress(static_cast<Mask>(~m), v));
-    }
-    if (i < n) {
-      Mask here = first_lanes(n - i);
-      __m512i v = L::load(p, here, from + i);
-      Mask m = static_cast<Mask>(here & (kEqual ? L::up_to(v, p) : L::below(v, p)));
-      int count = __builtin_popcount(m), rest = static_cast<int>(n - i) - count;
-      L::store(to + low, first_lanes(count), L::compress(m, v));
-      low += count;
-      L::store(to + high - rest, first_lanes(rest), L::compress(static_cast<Mask>(here & ~m), v));
-    }
+    for (; i + L::kRoom <= n; i += kLanes)
+      low += L::template split<kEqual>(L::load(from + i), p, to + low, to + (n - i + low));
+    if (i < n) low += L::template split_rest<kEqual>(from + i, n - i, pivot, to + low, to + (n - i + low));
     return low;
   }
 
@@ -289,6 +182,9 @@ struct VectorSort {
     sort(b + low, a + low, n - low, !into_b, depth - 1);
   }
 
+  static int most_depth(int64_t n) { return 2 * (64 - __builtin_clzll(static_cast<uint64_t>(n) | 1)); }
+  static void sort_keys(S* keys, S* scratch, int64_t n) { sort(keys, scratch, n, false, most_depth(n)); }
+
   // a[0, n) into out[0, n) such that rank k is in its place, lesser ones before it. a is overwritten; scratch has
   // n places.
   static void select(S* a, S* scratch, S* out, int64_t n, int64_t k) {
@@ -324,27 +220,49 @@ struct VectorSort {
 
   // ---- between elements and keys
 
-  // Keys of a row; whether a NaN or -0 is among its floats.
-  template <class T>
+  // Keys of a row; whether a NaN or -0 is among its floats. kRanks: NaNs have the greatest key, whatever their sign.
+  template <class T, bool kRanks = false>
   static bool to_keys(const S* in, S* keys, int64_t n, S turn) {
-    __m512i t = L::splat(turn);
-    Mask any = 0;
-    for (int64_t i = 0; i < n; i += kLanes) {
-      Mask m = first_lanes(n - i);
-      __m512i x = L::load(L::splat(0), m, in + i);
-      if constexpr (IsFloat<T>::value) any = static_cast<Mask>(any | (odd_lanes(x) & m));
-      L::store(keys + i, m, _mm512_xor_si512(L::template key<T>(x), t));
+    V t = L::splat(turn);
+    Mask any = L::none();
+    int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) {
+      V x = L::load(in + i);
+      if constexpr (IsFloat<T>::value && !kRanks) any = L::either(any, odd_lanes(x));
+      L::store(keys + i, L::flip_bits(key_of<T, kRanks>(x), t));
     }
-    return any != 0;
+    if (i < n) {
+      Mask m = L::first(n - i);
+      V x = L::load(L::splat(0), m, in + i);
+      if constexpr (IsFloat<T>::value && !kRanks) any = L::either(any, L::both(odd_lanes(x), m));
+      L::store(keys + i, m, L::flip_bits(key_of<T, kRanks>(x), t));
+    }
+    return L::any(any);
+  }
+  template <class T, bool kRanks>
+  static JITNEY_INLINE inline V key_of(V x) {
+    V key = L::template key<T>(x);
+    if constexpr (kRanks && IsFloat<T>::value) key = L::pad(key, is_nan(x), L::splat(kMost));
+    return key;
   }
   template <class T>
   static void from_keys(S* keys, int64_t n, S turn) {
-    __m512i t = L::splat(turn);
-    for (int64_t i = 0; i < n; i += kLanes) {
-      Mask m = first_lanes(n - i);
-      __m512i x = L::load(L::splat(0), m, keys + i);
-      L::store(keys + i, m, L::template key<T>(_mm512_xor_si512(x, t)));
+    V t = L::splat(turn);
+    int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) L::store(keys + i, L::template key<T>(L::flip_bits(L::load(keys + i), t)));
+    if (i < n) {
+      Mask m = L::first(n - i);
+      V x = L::load(L::splat(0), m, keys + i);
+      L::store(keys + i, m, L::template key<T>(L::flip_bits(x, t)));
     }
+  }
+
+  // A row divided at rank k: numbers, then NaNs. work has 2 n places.
+  template <class T>
+  static void select_row(const S* in, S* out, S* work, int64_t n, int64_t k) {
+    to_keys<T, true>(in, work, n, 0);
+    select(work, work + n, out, n, k);
+    from_keys<T>(out, n, 0);
   }
 
   // A row of elements sorted by total order; whether a NaN or -0 is among its floats. turn: 0, or -1 for descending.
@@ -358,7 +276,7 @@ struct VectorSort {
     }
     odd = to_keys<T>(in, out, n, turn);
     if (divided) sort_parts(out, work, n, each);
-    else sort(out, work, n, false, 2 * (64 - __builtin_clzll(static_cast<uint64_t>(n))));
+    else sort_keys(out, work, n);
     from_keys<T>(out, n, turn);
     return odd;
   }
@@ -392,10 +310,12 @@ struct VectorSort {
       auto* p = static_cast<Parts*>(context);
       for (int64_t i = lo; i < hi; ++i) {
         int64_t begin = p->start[i], count = p->start[i + 1] - begin;
-        if (count > 0)
-          sort(p->a + begin, p->b + begin, count, true, 2 * (64 - __builtin_clzll(static_cast<uint64_t>(count))));
+        if (count > 0) sort(p->a + begin, p->b + begin, count, true, most_depth(count));
       }
     };
     each(kParts, one, &parts);
   }
 };
+
+template <class Key>
+using Sorts = VectorSort<typename LanesOf<sizeof(Key)>::type>;

@@ -54,9 +54,24 @@ def test_hard_rows():
             checked(row[None], out[None], k)
 
 
+@pytest.mark.parametrize("name", ["f32", "f64", "u32", "i64"])
+def test_every_length(name):
+    """Up to twice what fits in registers; behind the result nothing is written."""
+    for n in range(1, 300):
+        rows, k = samples(name, (1, n), n), n * 5 // 8
+        room = np.full((1, n + 40), 99, rows.dtype)
+        call(f"partition_{name}", [rows, room, scratch(24 * n)], [n, k, 0], 1)
+        known = rows.astype(np.float64) if name in FLOATS else rows
+        checked(known, room[:, :n].astype(known.dtype), k)
+        assert np.all(room[:, n:] == 99)
+
+
 @pytest.mark.skipif("JITNEY_CPU_LEVEL" in os.environ, reason="is that run")
-def test_without_wide_vectors():
-    command = [sys.executable, "-m", "pytest", "-q", "-x", __file__]
-    done = subprocess.run(command, env={**os.environ, "JITNEY_CPU_LEVEL": "0"},
+@pytest.mark.parametrize("level", ["0", "1"])
+def test_narrower_vectors(level):
+    here = os.path.dirname(__file__)
+    files = [os.path.join(here, f"test_routines_{name}.py") for name in ("select", "sort")]
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *files]
+    done = subprocess.run(command, env={**os.environ, "JITNEY_CPU_LEVEL": level},
                           capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-3000:]

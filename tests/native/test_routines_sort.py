@@ -65,6 +65,20 @@ def test_sort_and_argsort(name, shape, descending):
         assert np.array_equal(run_argsort(name, rows, descending, index), order)
 
 
+@pytest.mark.parametrize("descending", [0, 1])
+@pytest.mark.parametrize("name", ["f32", "f64", "u32", "i64"])
+def test_every_length(name, descending):
+    """Up to twice what fits in registers; behind the result nothing is written."""
+    for n in range(300):
+        rows = samples(name, (1, n), n)
+        order = expected_order(rows, descending)
+        assert np.array_equal(run_argsort(name, rows, descending), order)
+        room = np.full((1, n + 40), 99, rows.dtype)
+        call(f"sort_{name}", [rows, room, scratch(n * rows.itemsize)], [n, descending, 0], 1)
+        assert same_bits(room[:, :n].copy(), np.take_along_axis(rows, order, 1))
+        assert np.all(room[:, n:] == 99)
+
+
 @pytest.mark.parametrize("name", ["f32", "f64", "i32", "u64", "f16"])
 def test_constant_and_nearly_constant_rows(name):
     for n in (60, 30000):

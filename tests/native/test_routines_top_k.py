@@ -45,6 +45,18 @@ def test_top_k(name, index):
         assert same_bits(values, np.take_along_axis(rows, order.astype(np.int64), 1))
 
 
+@pytest.mark.parametrize("name", ["f32", "u16", "f64"])
+def test_every_length(name):
+    for n in range(1, 200):
+        rows = samples(name, (1, n), n)
+        keys = [int(key) for key in total_order(rows)[0]]
+        order = np.array(sorted(range(n), key=lambda i, keys=keys: (-keys[i], i)))
+        for k in {1, n // 4, n * 2 // 3, n}:
+            values, indices = run(name, rows, k)
+            assert np.array_equal(indices[0], order[:k])
+            assert same_bits(values, rows[:, order[:k]])
+
+
 @pytest.mark.parametrize("name", ["f32", "i64"])
 @pytest.mark.parametrize("n", [100, 1000, 20000])
 def test_hard_orders(name, n):
