@@ -216,8 +216,8 @@ def _scratch(partition, code, size) -> View:
 
 # The longest rows of 8- and 16-bit numbers that are sorted as 32-bit ones: to count them takes as
 # long as 256 elements, and vectors sort words (AVX-512, rows of 9: int8 24 to .5 ns an element,
-# float16 5.4 to .6; of 128 2.1 and 2.6 to .5; AVX2, rows of 9: int8 150 to 4, float16 22 to 4; of 250
-# 8 and 7 to 5). Without vectors they are sorted by digits.
+# float16 5.4 to .6; of 128 2.1 and 2.6 to .5; AVX2, of 9: int8 150 to 4, float16 22 to 4; of 250 8
+# and 7 to 5). Without vectors they are sorted by digits.
 LONGEST_WIDENED, LONGEST_WITHOUT_VECTORS = 256, 40
 
 
