@@ -1,7 +1,7 @@
 // Division of rows at a rank: partition, argpartition (signatures in README.md).
 //
-// Order: numbers, then NaNs, as in sorting. Where machines have AVX2 or AVX-512 the row is divided by sampled
-// pivots (vector_sort_kernels.h); elsewhere std::nth_element does it. The order within the two parts is unspecified, but the
+// Order: numbers, then NaNs, as in sorting. Where machines have AVX2 or AVX-512 the row is divided by sampled pivots
+// (vector_sort_kernels.h); elsewhere std::nth_element does it. The order within the two parts is unspecified, but the
 // same for any number of threads.
 #include <algorithm>
 

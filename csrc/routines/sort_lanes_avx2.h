@@ -109,7 +109,7 @@ struct Masks : L {
   using typename L::S;
   using typename L::V;
   using L::kLanes;
-  static constexpr int kRegisters = 16;    // sorted at once
+  static constexpr int kRegisters = 16;     // sorted at once
   static constexpr int kRoom = 2 * kLanes;  // places that a division must have free to store whole vectors
 
   using L::load;

@@ -2,8 +2,8 @@
 //
 // Order: the total order of bit patterns, so +NaN > +inf > ... > +0 > -0 > ... > -NaN.
 // The few best are kept in order, what is not above the last of them is skipped by whole vectors. Of more, short rows
-// and large k are divided at the k-th, or sorted; otherwise one pass keeps a pool of candidates, and all that is not above the k-th best so
-// far is skipped by whole blocks of vectors.
+// and large k are divided at the k-th, or sorted; otherwise one pass keeps a pool of candidates, and all that is not
+// above the k-th best so far is skipped by whole blocks of vectors.
 #include <algorithm>
 
 #include "families.h"

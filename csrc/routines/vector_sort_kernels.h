@@ -16,7 +16,8 @@ struct VectorSort {
   static constexpr int64_t kBlock = kRegisters * kLanes;  // sorted in registers
   static constexpr int kSample = 4 * kLanes;
   static constexpr int64_t kWideSampleFrom = 4096;  // below, drawing a long sample costs more than it saves
-  static constexpr S kMost = sizeof(S) == 8 ? static_cast<S>(INT64_MAX) : static_cast<S>(INT32_MAX), kSign = -kMost - 1;
+  static constexpr S kMost = sizeof(S) == 8 ? static_cast<S>(INT64_MAX) : static_cast<S>(INT32_MAX);
+  static constexpr S kSign = -kMost - 1;
 
   // ---- in registers
 
@@ -74,8 +75,8 @@ struct VectorSort {
     }
   }
 
-  // Up to kBlock elements from one place to another. T: type of the elements in memory (S with turn 0: they are keys already).
-  // odd: whether a NaN or -0 was among them.
+  // Up to kBlock elements from one place to another. T: type of the elements in memory (S with turn 0: they are keys
+  // already). odd: whether a NaN or -0 was among them.
   template <class T, int kCount>
   static inline void small_of(const S* from, S* to, int64_t n, V turn, bool* odd) {
     V v[kCount];

@@ -13,6 +13,7 @@ from jitney.codegen.contraction import (
     bias_epilogue,
     plan_contraction,
 )
+from jitney.codegen.contraction import plan as plans
 from jitney.codegen.contraction.plan import _tile_of
 from jitney.codegen.contraction.tiled import PARAMETERS as TILED_PARAMETERS
 
@@ -321,6 +322,47 @@ def test_a_large_second_cache_changes_no_bits(layouts):
         found.append(c)
     np.testing.assert_array_equal(*found)
     assert_product(found[0], a, b, "f32", "f32")
+
+
+@pytest.mark.parametrize("code", ["f32", "f64", "i8", "bf16"])
+@pytest.mark.parametrize("layouts", LAYOUTS, ids="".join)
+@pytest.mark.parametrize("name", TARGETS)
+def test_steps_at_once_change_no_bits(monkeypatch, name, layouts, code):
+    """Depths that are no multiple of the steps of a turn, with one chain and with several."""
+    rng = np.random.default_rng(5)
+    for k in (30, 1050):
+        a = random_array(rng, (1, 50, k), code, layouts[0])
+        b = random_array(rng, (1, k, 70), code, layouts[1])
+        assert_product(_same_by_turns(monkeypatch, TARGETS[name], a, b), a, b, code, code)
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_steps_at_once_of_runs(monkeypatch, name):
+    """A window of 3 x 3 of an image with 7 channels: three runs of 21 elements."""
+    rng = np.random.default_rng(6)
+    image, b = (rng.standard_normal(size, np.float32) for size in ((3, 60, 7), (63, 40)))
+    shape = ContractionShape(
+        1, 58, 40, 63, "f32", "f32", "f32", (0, 7, 1), (0, 40, 1), (0, 40, 1),
+        segments=3, a_segment=420,
+    )  # fmt: skip
+    c = _same_by_turns(monkeypatch, TARGETS[name], image, b, shape, (58, 40))
+    windows = np.stack([image[:, i : i + 3].reshape(-1) for i in range(58)])
+    np.testing.assert_allclose(c, windows @ b, rtol=1e-4, atol=1e-4)
+
+
+def _same_by_turns(monkeypatch, target, a, b, shape=None, size=None):
+    """The product, which is the same by one step in a turn and by several."""
+    found = []
+    for least in (0, 1 << 60):
+        monkeypatch.setattr(plans, "AT_ONCE_FLOPS", least)
+        plan_contraction.cache_clear()
+        c = np.zeros(size or (1, a.shape[1], b.shape[2]), a.dtype)
+        plan = plan_contraction(shape or shape_of(a, b, c), target)
+        run_plan(plan, a, b, c, (), None)
+        found.append(c)
+    plan_contraction.cache_clear()
+    np.testing.assert_array_equal(*found)
+    return found[0]
 
 
 def test_workspace_is_bounded():

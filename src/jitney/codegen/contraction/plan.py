@@ -354,7 +354,7 @@ def _balanced(n, parts, steps, least, threads, each) -> int:
     spans = {max(_even(n, -(-n // count), step), least) for count in counts for step in steps}
 
     def effort(columns):  # what is left of a tile is done by vectors
-        return columns + (COLUMN_ALONE - 1) * (columns % width) + each
+        return columns + (COLUMN_ALONE - 1) * (columns % width) + each * (columns > 0)
 
     def busiest(span):
         whole, left = divmod(n, span)

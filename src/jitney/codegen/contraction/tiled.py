@@ -420,7 +420,7 @@ class _TiledKernel:
         w, p, base = self.w, self.p, values[0]
         rest = list(zip(types, values[1:], strict=True))
         one = lambda k, v: step(k, v, base)
-        inner = w.unrolled(0, p["run"], 1, at_once, one, rest)
+        inner = w.unrolled(0, p["run"], 1, at_once, one, rest, runs_once=True)
         return [w.add(base, p["a_segment"]), *inner]
 
     def _without_flip(self, total, v):

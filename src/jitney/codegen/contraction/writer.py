@@ -231,10 +231,10 @@ class Writer:
 
     # ---- control flow ---------------------------------------------------------------------
 
-    def unrolled(self, start, stop, step: int, times: int, body, carried=()) -> list[str]:
+    def unrolled(self, start, stop, step: int, times: int, body, carried, runs_once=False):
         """As `for_range`, so many steps in one turn; what is left goes one by one."""
         if times == 1:
-            return self.for_range(start, stop, step, body, carried)
+            return self.for_range(start, stop, step, body, carried, runs_once)
 
         def several(i, values):
             for at in range(0, times * step, step):
