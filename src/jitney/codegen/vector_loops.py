@@ -27,9 +27,6 @@ COPIES_OF_AVX2 = ((100, 4), (150, 2))
 # Bfloats are rounded after each operation, which takes four instructions that wait for one another
 # two cycles each on a Zen 5 (cycles a vector: gelu 30.5 to 25).
 COPIES_OF_BFLOATS = ((60, 4), (150, 2))
-# With 16 registers the sums of four vectors wait in memory beside so many constants (a Zen 3:
-# log-sum-exp of 1024 x 1024 .87 of the time, of 4096 x 256 .83; log-softmax 1.0 to 1.14).
-MOST_OF_GUESSED = 3
 MOST_TWICE = 25  # operations of a small kernel that are written with and without masks
 
 
@@ -237,15 +234,7 @@ class VectorLoops:
             return min(self.copies_for(self.used), self.kernel.tile.length // self.lanes)
         if self.kernel.sweep:
             return sweep.copies(self)
-        most = MOST_OF_GUESSED if self._is_guessed() and self.e.target.has_dear_masks else 4
-        return min(self.copies_for(self.used), most)
-
-    def _is_guessed(self) -> bool:
-        """Whether all it does is to sum exponentials along rows whose greatest are guessed."""
-        stages = self.kernel.stages
-        if self.lane != "stage" or any(stage.stores for stage in stages):
-            return False
-        return any(r.guessed for stage in stages[:1] for r in stage.reductions)
+        return self.copies_for(self.used)
 
     def _is_row_square(self, x) -> bool:
         """Whether a load is of rows that are transposed: a vector of them is much already."""
