@@ -18,7 +18,8 @@ from .loop_parts import FOUR_A_CYCLE, USUAL, find_parts
 from .staggered_loop import Bounds
 
 # Unrolled copies by the cost of one iteration: light bodies need several to cover latencies, heavy
-# ones overlap well enough in the reorder buffer and would only lengthen the compile.
+# ones overlap well enough in the reorder buffer and would only lengthen the compile. Copies are
+# powers of two: whole turns end where the low bits of a length are cleared.
 COPIES_BY_COST = ((14, 4), (150, 2))
 # A Zen 3 looks some 130 operations on vectors ahead: of a chain of 60 that is not enough work for
 # its units unless four vectors go side by side (float32, one thread, cycles a vector: erf 17.7 to
