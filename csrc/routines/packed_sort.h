@@ -11,7 +11,7 @@ inline int64_t packed_word(uint32_t key, int64_t position) {
 }
 inline int64_t position_of(int64_t word) { return static_cast<uint32_t>(word); }
 
-// Whether the machine has vectors for what follows; without them, neither function may be called.
+// Whether the machine has vectors for what follows; without them sorting by digits is faster.
 bool sorts_packed();
 // words[0, n) in order; scratch has n places. (sort.cpp)
 void sort_packed(int64_t* words, int64_t* scratch, int64_t n);

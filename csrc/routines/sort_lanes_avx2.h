@@ -1,7 +1,7 @@
 // Vectors of 32 bytes for vector_sort_kernels.h. Included inside namespace avx2 (see vector_target.h).
 //
-// Lanes32, Lanes64: signed integers, masks of all bits of a lane. Stores with masks are slow here (a Zen 3 takes 20
-// cycles), so a division stores each vector twice, rearranged such that one part comes first: what is stored beyond
+// Lanes32, Lanes64: signed integers, masks of all bits of a lane. Stores with masks are slow on many machines, so
+// a division stores each vector twice, rearranged such that one part comes first: what is stored beyond
 // that part is overwritten later.
 
 // For each set of lanes, the places of those in it, then of the others: bytes of one word.

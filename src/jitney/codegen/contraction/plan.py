@@ -44,12 +44,12 @@ SHALLOW, ROWS_OF_SHALLOW = 128, 256
 PACKING = 16
 COLUMN_ALONE = 1.4  # time of a column outside of a tile: a load for each multiplication
 IN_PLACE_BYTES = 40 << 10  # about the first cache
-# Steps along k in one turn of the tile's loop with AVX2, which is 22 instructions for one step: a
-# core of which another program runs the other half begins no loop as short as that as fast as its
-# multipliers go (a Zen 3: 512 x 512 x 512 .90 of the time, four steps .93, two .93). It is 12 ms
-# more to compile, which less work does not pay for.
+# Steps along k in one turn of the tile's loop with AVX2, which is 22 instructions for one step: too
+# short to keep the multipliers busy on a rented Zen 3 (512 x 512 x 512 .91 of the time by one
+# thread, .93 by two; four or two steps gain less). It is 12 ms more to compile, which less work
+# does not pay for.
 AT_ONCE, AT_ONCE_FLOPS = 8, 4 << 20
-SLOW = 0.8  # how fast a thread may be whose core other programs use, where the others are 1
+SLOW = 0.8  # how fast a thread may be on a machine that is shared, where the others are 1
 PIECE_FLOPS = 2 << 20  # about 10 us: less is not worth another thread
 PAIRS = 32  # from this many rows, columns and depth, dot-product words are worth their packing
 MASKED_ROWS = 18  # masked loads for so many cost more than a copy of b with zeros at its side
