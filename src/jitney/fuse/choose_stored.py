@@ -6,6 +6,7 @@ of node numbers that the next round of the partition stores.
 
 from __future__ import annotations
 
+import math
 from heapq import heapify, heappop, heappush
 from typing import Any
 
@@ -13,13 +14,16 @@ from ..graph.elementwise import is_elementwise
 from ..graph.graph import Graph
 from ..ir.node import Node
 from .cut_chains import cut_chains
+from .expressions import COST
 from .group_roots import may_be_merged, share_work, shares_source
 from .read_apart import read_apart
 from .store_wide import store_wide
 
 TINY_PRODUCT = 4096
+DEAR, LINKS = 200, 16  # instructions that one kernel more is worth; nodes looked at
 LEAST_PARTS = 4096  # elements of a concatenation that is worth a kernel of its own
 FEW_PARTS, MANY_TIMES = 64, 16  # elements of a small matrix; how often an array has each
+SLOW = 4  # from this cost on an operation is not done again
 MANY_READS = 16  # a gather that reads each element so often reads it from memory
 
 
@@ -41,6 +45,7 @@ def stored_operands(graph: Graph) -> frozenset:
     found = read_apart(graph)
     for node in graph.nodes():
         if node.op == "dot" and node.size * node.args[0].size <= TINY_PRODUCT:
+            found |= _dear_operands(node)
             continue
         if node.op == "gather" and node.size >= MANY_READS * node.args[0].size:
             found |= {a.id for a in [_below_views(node.args[0])] if a.op == "pad"}
@@ -52,6 +57,29 @@ def stored_operands(graph: Graph) -> frozenset:
             operands = [_below_views(a) for a in node.args]
             found |= {a.id for a in operands if is_elementwise(a)}
     return frozenset(found)
+
+
+def _dear_operands(node: Node) -> set[int]:
+    """Operands of a tiny product that would take longer to compute again for each of its rows or
+    columns than a kernel of their own."""
+    found, depth = set(), math.prod(node.args[0].shape[axis] for axis in node.attrs[0][0])
+    for operand in node.args:
+        source, times = _below_views(operand), node.size * depth // max(operand.size, 1)
+        if (times - 1) * source.size * _cost_of_chain(source) > DEAR:
+            found.add(source.id)
+    return found
+
+
+def _cost_of_chain(node: Node) -> int:
+    """What elementwise operations cost that end in this node, or the last `LINKS` of them."""
+    waiting, seen, cost = [node], {node.id}, 0
+    while waiting and len(seen) < LINKS:
+        here = waiting.pop()
+        if is_elementwise(here):
+            cost += COST.get(here.op, 1)
+            waiting += [a for a in here.args if a.id not in seen]
+            seen.update(a.id for a in here.args)
+    return cost
 
 
 def _is_read_again(graph: Graph, node: Node) -> bool:
@@ -94,7 +122,27 @@ def heaviest(twice, node_of) -> frozenset:
         if node.id not in below:
             below.add(node.id)
             stack.extend(node.args)
-    return frozenset(twice - below)
+    return frozenset(_before_spreading(node_of[i]).id for i in twice - below)
+
+
+def _before_spreading(node: Node) -> Node:
+    """What is stored for a node: of cheap operations on something dear that is spread over more
+    elements this (activations times weights), as the rest is soon done again; else the node."""
+    here = node
+    for _ in range(LINKS):
+        if not is_elementwise(here) or COST.get(here.op, 1) >= SLOW:
+            break
+        sources = {s.id: s for s in map(_below_spreading, here.args) if not _is_leaf(s)}
+        if len(sources) != 1:
+            break
+        (here,) = sources.values()
+    return here if is_elementwise(here) and here.size < node.size else node
+
+
+def _below_spreading(node: Node) -> Node:
+    while node.op in ("transpose", "reshape", "broadcast"):
+        node = node.args[0]
+    return node
 
 
 class _Leaders:
@@ -140,7 +188,7 @@ def worth_storing(twice, partition: Any, forced) -> frozenset:
             now = computed.get(node.id, set())
             mine, through = mine | (now - through), through | now
             if len(mine) > 1 or not mine <= stored:
-                stored.add(node.id)
+                stored.add(_before_spreading(node).id)
                 mine = {leaders.leader_of(node)}
         for a in node.args:
             if a.id in forced or (a.id in partition.views and a.id not in twice):
