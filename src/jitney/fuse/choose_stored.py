@@ -55,7 +55,7 @@ def stored_operands(graph: Graph) -> frozenset:
             found |= _small_matrix(node)
         if node.op in ("dot", "conv", "call", "cumulative"):
             operands = [_below_views(a) for a in node.args]
-            found |= {a.id for a in operands if is_elementwise(a)}
+            found |= {a.id for a in operands if is_elementwise(a) or a.op in ("concat", "pad")}
     return frozenset(found)
 
 
@@ -71,12 +71,13 @@ def _dear_operands(node: Node) -> set[int]:
 
 
 def _cost_of_chain(node: Node) -> int:
-    """What elementwise operations cost that end in this node, or the last `LINKS` of them."""
+    """What elementwise operations cost that end in this node, or the last `LINKS` of them; of
+    concatenations each place computes all parts, and chooses."""
     waiting, seen, cost = [node], {node.id}, 0
     while waiting and len(seen) < LINKS:
         here = waiting.pop()
-        if is_elementwise(here):
-            cost += COST.get(here.op, 1)
+        if is_elementwise(here) or here.op == "concat":
+            cost += COST.get(here.op, 1) if here.op != "concat" else 2 * len(here.args)
             waiting += [a for a in here.args if a.id not in seen]
             seen.update(a.id for a in here.args)
     return cost

@@ -14,8 +14,9 @@ nodes which already live in a buffer. The rules of fusion, in order:
     sum is the same for any number of threads (`split_reductions.py`).
  6. Outputs of equal shape that share a source are computed by one kernel; so are small nodes that
     kernels asked for, parts of concatenations, and reductions over the same loops with the arrays
-    that are made of what they read (`group_roots.py`, `sibling_reductions.py`); but for those whose
-    kernels would wait for each other (`circles.py`).
+    that are made of what they read (`group_roots.py`, `sibling_reductions.py`), and rows of arrays
+    that a loop stacks (`group_updates.py`); but for those whose kernels would wait for each other
+    (`circles.py`).
 """
 
 import math
@@ -31,6 +32,7 @@ from .buffers import Buffer, CopyStep, Item, View, whole
 from .choose_stored import heaviest, stored_anyhow, worth_storing
 from .circles import Apart, keep_apart
 from .group_roots import alike, beside, with_neighbours
+from .group_updates import group_updates
 from .layout import product_strides
 from .make_steps import emit_roots
 from .repeated_work import RepeatedWork
@@ -173,7 +175,8 @@ class Partition:
     # ------------------------------------------------------------------ the work
     def run(self) -> None:
         """Adds the items of all that is wanted; large arrays wait for reductions to join."""
-        groups = alike(self, self._place_outputs())
+        updates, roots = group_updates(self, self._place_outputs())
+        groups = [*updates, *alike(self, roots)]
         large = [is_large(g[0][0]) and not self.apart.has(g[0][0]) for g in groups]
         self.large = Waiting(list(compress(groups, large)), self.table)
         for group in compress(groups, map(not_, large)):

@@ -48,12 +48,16 @@ def store_parts(partition, node, view, item, others=()):
 
 
 @step_maker("dynamic_update_slice")
-def store_update(partition, node, view, item):
+def store_update(partition, node, view, item, others=()):
     """The operand's elements, then the update over a window of them; of a chain of updates, which
-    may be longer than Python's stack, one after the other.
+    may be longer than Python's stack, one after the other. `others`: updates of other arrays at the
+    same place, which do not read what they update, and their views.
 
     The copy of the operand disappears where the planner may reuse its memory.
     """
+    if others:
+        _write_windows(partition, [(node, view), *others], item)
+        return
     chain = [separated_update(partition, node)]
     while _updates_an_update(partition, chain[-1]):
         chain.append(separated_update(partition, chain[-1].args[0]))
@@ -84,8 +88,27 @@ def _put_framed(partition, node, view, item) -> bool:
 
 def _write_window(partition, node, view, item, is_there) -> None:
     """The update over its window; `is_there`: what it reads of its operand is in the view."""
-    operand, update, *starts = node.args
+    operand, update = node.args[:2]
     before = partition.view_of(operand)
+    if is_there:
+        partition.views[operand.id] = view
+    emit_kernel(partition, [(update, view)], item, _place_of(node))
+    if before is not None:
+        partition.views[operand.id] = before
+    elif is_there:
+        del partition.views[operand.id]
+
+
+def _write_windows(partition, updates, item) -> None:
+    for node, view in updates:
+        emit_into(partition, node.args[0], view, item)
+    windows = [(node.args[1], view) for node, view in updates]
+    emit_kernel(partition, windows, item, _place_of(updates[0][0]))
+
+
+def _place_of(node):
+    """Where an update's elements go, for the kernel that computes them."""
+    _, update, *starts = node.args
 
     def position(builder, target, index):
         where = []
@@ -94,13 +117,7 @@ def _write_window(partition, node, view, item, is_there) -> None:
             where.append(af.add(a, first))
         return builder.position_in(target, where)
 
-    if is_there:
-        partition.views[operand.id] = view
-    emit_kernel(partition, [(update, view)], item, position)
-    if before is not None:
-        partition.views[operand.id] = before
-    elif is_there:
-        del partition.views[operand.id]
+    return position
 
 
 def _updates_an_update(partition, node) -> bool:
