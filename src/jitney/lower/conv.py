@@ -7,7 +7,7 @@ The image becomes [batch, *spatial, feature], padded and dilated. Then the cheap
  - few kernel elements: patches side by side (im2col), one product with the kernel's matrix;
  - few results (a kernel's gradient): one product for each result position;
  - a sequence with one feature: sums over windows;
- - none of these: patches by a gather along every spatial axis.
+ - none of these, or many kernel elements on a line: patches by a gather along every spatial axis.
 Kernels with one input feature a group (depthwise) are sums of slices times numbers.
 Invariant: groups are batch axes of the product.
 """
@@ -27,6 +27,9 @@ MAX_SLICES = 64
 SHORT_RUN = 8  # elements in a line of the window, and results, below which patches are copied
 FEW_PLACES = 16  # the same for the results along a line: the rows of a product
 MOST_PATCHES = 1 << 25  # elements of the patches of a kernel's gradient that are multiplied at once
+# On a line patches of so many elements are gathered rather than copied side by side, each element by
+# a kernel of its own (the gradient of 5 taps on two lines of 64: 25 to 9 us).
+MANY_TAPS = 32
 FEW_TAPS = 16  # up to here a sequence's kernel is written out as a sum of slices
 
 
@@ -138,7 +141,7 @@ def _product(g, x, k, out, strides, dilation, minor, code):
         x.shape[0] == x.shape[-1] == k.shape[-1] == 1 == strides[0] == dilation[0]
     ):
         return _sequence(g, x, k, out[0], code)
-    if math.prod(window) <= MAX_SLICES:
+    if math.prod(window) <= MAX_SLICES and not (len(out) == 1 and window[0] >= MANY_TAPS):
         slices = [_tap(g, x, place, *geometry) for place in _places(window)]
         if k.shape[-2] == 1:
             return _sum_of_slices(g, slices, k, code)
