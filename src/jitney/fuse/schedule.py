@@ -26,6 +26,9 @@ MOST_MOVED = 6  # instructions of a kernel that moves rows of a few elements
 NS_PER_OPERATION = 0.3  # one vector instruction, about one a cycle at 3.5 GHz
 NS_PER_BYTE = 0.04  # 25 GB/s
 NARROW = 1 << 30
+BYTES = frozenset(("b1", "i8", "u8"))
+WORDS = BYTES | {"i16", "u16"}
+LEAST_OF_WORDS = 4  # vectors of a line: its last one, with a mask, takes as long as several
 # Elements of a kernel that are computed one after the other: in one row, in several or under
 # conditions (16 x 16 transposed .7 us so, .4 by vectors); and the cost of an operation on them.
 MOST_ALONE, FEW_ALONE, MOST_OF_ALONE = 256, 32, 4
@@ -62,6 +65,7 @@ def schedule_kernel(
     if kernel.small == 2 and target.has_dear_masks and _is_alone(kernel, used, elements, target):
         kernel.lane = "none"
     kernel.copies = _vectors_beside(kernel, used, target)
+    kernel.narrow = _lanes_of_words(kernel, used, target)
     reverse_rows(kernel, used)
     kernel.tile = choose_tile(kernel, used, target)
     return _cost(kernel, used, rows, inner)
@@ -110,6 +114,17 @@ def lanes_of(kernel: Kernel, used, target: CpuTarget) -> int:
         return kernel.narrow
     wide = any(x.dtype == "f64" for x in used)
     return max(2, target.vector_bits // (64 if wide else 32))
+
+
+def _lanes_of_words(kernel: Kernel, used: list[Expr], target: CpuTarget) -> int:
+    """Lanes of vectors of 8- or 16-bit elements, where there is nothing else and lines are long; 0
+    for as many as other kernels have."""
+    codes = {x.dtype for x in used}
+    if kernel.saved or kernel.turned or kernel.lane == "none" or not codes <= WORDS:
+        return 0
+    lanes = target.vector_bits // (8 if codes <= BYTES else 16)
+    length = kernel.rows[-1].extent if kernel.lane == "row" else min(map(trip_count, kernel.stages))
+    return lanes if length >= LEAST_OF_WORDS * lanes else 0
 
 
 def trip_count(stage) -> int:

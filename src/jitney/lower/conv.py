@@ -27,8 +27,8 @@ MAX_SLICES = 64
 SHORT_RUN = 8  # elements in a line of the window, and results, below which patches are copied
 FEW_PLACES = 16  # the same for the results along a line: the rows of a product
 MOST_PATCHES = 1 << 25  # elements of the patches of a kernel's gradient that are multiplied at once
-# On a line patches of so many elements are gathered rather than copied side by side, each element by
-# a kernel of its own (the gradient of 5 taps on two lines of 64: 25 to 9 us).
+# On a line patches of so many elements are gathered, not copied side by side, each element by a
+# kernel of its own (the gradient of 5 taps on two lines of 64: 25 to 9 us).
 MANY_TAPS = 32
 FEW_TAPS = 16  # up to here a sequence's kernel is written out as a sum of slices
 
