@@ -24,6 +24,7 @@ DEAR, LINKS = 200, 16  # instructions that one kernel more is worth; nodes looke
 LEAST_PARTS = 4096  # elements of a concatenation that is worth a kernel of its own
 FEW_PARTS, MANY_TIMES = 64, 16  # elements of a small matrix; how often an array has each
 SLOW = 4  # from this cost on an operation is not done again
+MANY_TAPS = 16  # parts that are read of a copy, which is then one in memory
 MANY_READS = 16  # a gather that reads each element so often reads it from memory
 
 
@@ -49,6 +50,8 @@ def stored_operands(graph: Graph) -> frozenset:
             continue
         if node.op == "gather" and node.size >= MANY_READS * node.args[0].size:
             found |= {a.id for a in [_below_views(node.args[0])] if a.op == "pad"}
+        if node.op == "copy" and len(graph.users_of(node)) >= MANY_TAPS:
+            found.add(node.id)
         if node.op == "concat" and _is_read_again(graph, node):
             found.add(node.id)
         if node.op == "broadcast":

@@ -28,7 +28,9 @@ NS_PER_BYTE = 0.04  # 25 GB/s
 NARROW = 1 << 30
 BYTES = frozenset(("b1", "i8", "u8"))
 WORDS = BYTES | {"i16", "u16"}
-LEAST_OF_WORDS = 4  # vectors of a line: its last one, with a mask, takes as long as several
+# Vectors of a line of words; where masks are dear, and its end is not a whole one, that takes longer
+# than many (rows of 333 bytes 18 us by vectors of 8, of 32 56; of 1000 .53 and .62), read or stored.
+LEAST_OF_WORDS, LEAST_OF_STAGES, LEAST_WITH_ENDS = 4, 16, 64
 # Elements of a kernel that are computed one after the other: in one row, in several or under
 # conditions (16 x 16 transposed .7 us so, .4 by vectors); and the cost of an operation on them.
 MOST_ALONE, FEW_ALONE, MOST_OF_ALONE = 256, 32, 4
@@ -123,8 +125,12 @@ def _lanes_of_words(kernel: Kernel, used: list[Expr], target: CpuTarget) -> int:
     if kernel.saved or kernel.turned or kernel.lane == "none" or not codes <= WORDS:
         return 0
     lanes = target.vector_bits // (8 if codes <= BYTES else 16)
-    length = kernel.rows[-1].extent if kernel.lane == "row" else min(map(trip_count, kernel.stages))
-    return lanes if length >= LEAST_OF_WORDS * lanes else 0
+    by_rows = kernel.lane == "row"
+    length = kernel.rows[-1].extent if by_rows else min(map(trip_count, kernel.stages))
+    least = LEAST_OF_WORDS
+    if target.has_dear_masks and length % lanes:
+        least = LEAST_OF_STAGES if kernel.stages else LEAST_WITH_ENDS
+    return lanes if length >= least * lanes else 0
 
 
 def trip_count(stage) -> int:
