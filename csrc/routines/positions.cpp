@@ -17,6 +17,12 @@ namespace jitney {
 namespace {
 
 #if defined(__x86_64__)
+JITNEY_BEGIN_TARGET_AVX2
+namespace avx2 {
+#include "positions_kernels_avx2.h"
+}  // namespace avx2
+JITNEY_END_TARGET
+
 JITNEY_BEGIN_TARGET_AVX512
 namespace avx512 {
 #include "positions_kernels.h"
@@ -24,10 +30,12 @@ namespace avx512 {
 JITNEY_END_TARGET
 #endif
 
-bool has_avx512() {
-  static const bool wide = cpu_level() == 2;
-  return wide;
+int vector_level() {
+  static const int level = cpu_level();
+  return level;
 }
+
+bool has_avx512() { return vector_level() == 2; }
 
 int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
@@ -63,6 +71,7 @@ template <class I>
 int64_t positions_of(const uint8_t* mask, int64_t n, int64_t first, I* out, int64_t k, int64_t end) {
 #if defined(__x86_64__)
   if (has_avx512()) return avx512::positions(mask, n, first, out, k, end);
+  if (vector_level() == 1) return avx2::positions(mask, n, first, out, k, end);
 #endif
   for (int64_t i = 0; i < n && k < end; ++i) {  // what is overwritten was no position
     out[k] = static_cast<I>(first + i);
@@ -118,6 +127,10 @@ void compress_of(const uint8_t* mask, const E* x, int64_t n, E* out, int64_t k, 
     using I = std::conditional_t<sizeof(E) == 4, int32_t, int64_t>;
     if (has_avx512()) {
       avx512::compress(mask, reinterpret_cast<const I*>(x), n, reinterpret_cast<I*>(out), k, end);
+      return;
+    }
+    if (vector_level() == 1) {
+      avx2::compress(mask, reinterpret_cast<const I*>(x), n, reinterpret_cast<I*>(out), k, end);
       return;
     }
   }

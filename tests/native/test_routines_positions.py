@@ -1,6 +1,7 @@
 """Masks, bits, counts, inner products and short rows: routines against NumPy."""
 
 import os
+import subprocess
 import sys
 
 import numpy as np
@@ -192,3 +193,26 @@ def test_inner_products_do_not_depend_on_pieces_of_the_extent():
     for work, grain in zip(works, (1, 10), strict=True):
         call("inner_sums_c64", [a, a, work], [5000, 500], 10, grain)
     assert same_bits(*works)
+
+
+@pytest.mark.parametrize("size", [4, 8])
+def test_every_number_of_chosen_elements(size):
+    """Whole vectors are written while they fit; nothing is written behind the result."""
+    for n in range(1, 200):
+        mask, x = RNG.random(n) < n % 7 / 6, RNG.integers(1, 1 << 30, n).astype(f"i{size}")
+        blocks, starts = starts_of(mask, n)
+        out = np.full(n + 40, -1, x.dtype)
+        call(f"compress_b{size}", [mask, starts, x, out], [n, n, size], blocks, 1)
+        assert np.array_equal(out[: starts[-1]], x[mask]) and np.all(out[starts[-1] :] == -1)
+        call(f"positions_i{8 * size}", [mask, starts, out], [n, n, 1, n], blocks, 1)
+        assert np.array_equal(out[: starts[-1]], np.flatnonzero(mask))
+        assert np.all(out[starts[-1] :] == -1)
+
+
+@pytest.mark.skipif("JITNEY_CPU_LEVEL" in os.environ, reason="is that run")
+@pytest.mark.parametrize("level", ["0", "1"])
+def test_narrower_vectors(level):
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", __file__]
+    done = subprocess.run(command, env={**os.environ, "JITNEY_CPU_LEVEL": level},
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-3000:]

@@ -28,8 +28,8 @@ NS_PER_BYTE = 0.04  # 25 GB/s
 NARROW = 1 << 30
 BYTES = frozenset(("b1", "i8", "u8"))
 WORDS = BYTES | {"i16", "u16"}
-# Vectors of a line of words; where masks are dear, and its end is not a whole one, that takes longer
-# than many (rows of 333 bytes 18 us by vectors of 8, of 32 56; of 1000 .53 and .62), read or stored.
+# Vectors of a line of words; where masks are dear, and its end is not a whole one, that end takes
+# longer than many: stored (rows of 333 bytes 18 us by vectors of 8, of 32 56) or only read.
 LEAST_OF_WORDS, LEAST_OF_STAGES, LEAST_WITH_ENDS = 4, 16, 64
 # Elements of a kernel that are computed one after the other: in one row, in several or under
 # conditions (16 x 16 transposed .7 us so, .4 by vectors); and the cost of an operation on them.

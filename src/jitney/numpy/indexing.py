@@ -22,6 +22,7 @@ from jitney.core.avals import Array, get_aval, to_array
 from jitney.core.trace import Tracer
 from jitney.lax.shape import shape_of
 from jitney.lax.slicing import wrap_negative
+from jitney.numpy import native_routines
 from jitney.numpy.dynamic_slices import holds_slice, sliced
 from jitney.numpy.index_parsing import (
     Box,
@@ -40,6 +41,7 @@ _current_trace = _native.current_trace
 _FILL = lax.GatherScatterMode.FILL_OR_DROP
 _CLIP = lax.GatherScatterMode.CLIP
 _PATTERN_LIMIT = 8192
+_MANY_CHOICES = 1 << 14  # of a mask: NumPy is called sooner than a routine (1000: 3 and 9 us)
 
 
 # --- the general case ------------------------------------------------------------------------
@@ -333,13 +335,26 @@ def parse_slice(s: slice) -> slice:
 
 
 def _read_mask(x: Array, mask: Any):
-    """x[mask]: the size of the answer is a fact about values, so NumPy reads it here and now."""
+    """x[mask]: the size of the answer is a fact about values, so it is read here and now."""
+    if mask.size >= _MANY_CHOICES and mask.shape == x.shape:
+        found = _chosen(x, mask)
+        if found is not None:
+            return found
     mask = np.asarray(mask)
     if mask.shape != x.shape[:mask.ndim]:
         parse(x.shape, mask)                         # says what does not fit
     found = _native.numpy_view(x)[mask]
     aval = x.aval
     return to_array(found, type(aval)(found.shape, aval.dtype, aval.weak_type))
+
+
+def _chosen(x: Array, mask: Any):
+    """x[mask] of one shape by vectors, which read words of 4 and 8 bytes alone; or None."""
+    if x.dtype.itemsize not in (4, 8) or x.aval.weak_type or not native_routines.can_run(x):
+        return None
+    if type(mask) is not Array:
+        mask = to_array(mask)
+    return native_routines.compressed(*[lax.reshape(a, (a.size,)) for a in (mask, x)])
 
 
 def getitem(x, idx):
