@@ -467,12 +467,16 @@ def test_positions_of_masks(dtype, shape):
             np.testing.assert_array_equal(jnp.argwhere(x), np.argwhere(known))
 
 
-@pytest.mark.parametrize("shape", [(0,), (1,), (70,), (40_000,), (30, 7), (3, 0), (4, 5, 6)])
+@pytest.mark.parametrize("shape", [(0,), (1,), (70,), (40_000,), (200, 201), (30, 7), (3, 0), (4, 5, 6)])
 @pytest.mark.parametrize("dtype", dtypes_of_all_sizes())
 def test_choosing_and_placing(dtype, shape):
     x = jnp.asarray(RNG.integers(-3, 3, shape)).astype(dtype)
     known, mask = np.asarray(x), RNG.random(shape) < 0.4
     np.testing.assert_array_equal(jnp.extract(mask, x), np.extract(mask, known))
+    for given in (mask, jnp.asarray(mask)):
+        chosen = x[given]
+        assert chosen.dtype == x.dtype and chosen.weak_type == x.weak_type
+        np.testing.assert_array_equal(chosen, known[mask])
     if shape[0]:
         rows = RNG.random(shape[0]) < 0.5
         np.testing.assert_array_equal(jnp.compress(rows, x, axis=0), known[rows])
