@@ -467,7 +467,9 @@ def test_positions_of_masks(dtype, shape):
             np.testing.assert_array_equal(jnp.argwhere(x), np.argwhere(known))
 
 
-@pytest.mark.parametrize("shape", [(0,), (1,), (70,), (40_000,), (200, 201), (30, 7), (3, 0), (4, 5, 6)])
+@pytest.mark.parametrize(
+    "shape", [(0,), (1,), (70,), (40_000,), (200, 201), (30, 7), (3, 0), (4, 5, 6)]
+)
 @pytest.mark.parametrize("dtype", dtypes_of_all_sizes())
 def test_choosing_and_placing(dtype, shape):
     x = jnp.asarray(RNG.integers(-3, 3, shape)).astype(dtype)
