@@ -192,7 +192,7 @@ def worth_storing(twice, partition: Any, forced) -> frozenset:
             now = computed.get(node.id, set())
             mine, through = mine | (now - through), through | now
             if len(mine) > 1 or not mine <= stored:
-                stored.add(_before_spreading(node).id)
+                stored.add(node.id)
                 mine = {leaders.leader_of(node)}
         for a in node.args:
             if a.id in forced or (a.id in partition.views and a.id not in twice):
@@ -203,4 +203,4 @@ def worth_storing(twice, partition: Any, forced) -> frozenset:
                 seen.add(a.id)
                 node_of[a.id] = a
                 heappush(waiting, -a.id)
-    return frozenset(stored)
+    return frozenset(_before_spreading(node_of[i]).id for i in stored)
