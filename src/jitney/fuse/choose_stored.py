@@ -58,7 +58,9 @@ def stored_operands(graph: Graph) -> frozenset:
             found |= _small_matrix(node)
         if node.op in ("dot", "conv", "call", "cumulative"):
             operands = [_below_views(a) for a in node.args]
-            found |= {a.id for a in operands if is_elementwise(a) or a.op in ("concat", "pad")}
+            found |= {a.id for a in operands if is_elementwise(a)}
+            put = operands if node.op == "dot" else node.args  # routines read what is not turned
+            found |= {a.id for a in put if a.op in ("concat", "pad")}
     return frozenset(found)
 
 
