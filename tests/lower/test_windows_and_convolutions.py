@@ -199,3 +199,30 @@ def test_selections_and_complex_extremes():
     z = np.round(x) + 1j * np.round(x[::-1])
     z = z.astype(np.complex64)
     check(lambda z: [lax.max(z, z[::-1]), lax.min(z, z[::-1]), lax.reduce_max(z, (0,))], z)
+
+
+def convolved(x, k, pads, sums, groups=1):
+    """(what jitney finds, NumPy's sum over windows)."""
+    axes = tuple(range(2, x.ndim))
+    found = jitney.jit(lambda x, k: lax.conv_general_dilated(
+        x, k, (1,) * len(axes), pads, feature_group_count=groups))(x, k)  # fmt: skip
+    wide = np.pad(x.astype(np.float64), [(0, 0), (0, 0), *pads])
+    windows = np.lib.stride_tricks.sliding_window_view(wide, k.shape[2:], axes)
+    return found, np.einsum(sums, windows, k)
+
+
+@pytest.mark.parametrize("window", [(7, 7), (4, 4), (3, 9)])
+def test_many_taps_of_each_feature(window):
+    """They are read of a border that is stored around the image."""
+    x = rng.normal(size=(2, 3, 16, 13)).astype(np.float32)
+    k = rng.normal(size=(3, 1, *window)).astype(np.float32)
+    pads = [(w // 2, (w - 1) // 2) for w in window]
+    np.testing.assert_allclose(*convolved(x, k, pads, "nchwij,cuij->nchw", 3), 1e-4, 1e-4)
+
+
+@pytest.mark.parametrize("taps", [32, 33, 40])
+def test_many_taps_on_a_line(taps):
+    """Their patches are gathered."""
+    x = rng.normal(size=(2, 4, 50)).astype(np.float32)
+    k = rng.normal(size=(5, 4, taps)).astype(np.float32)
+    np.testing.assert_allclose(*convolved(x, k, [(3, 2)], "nchi,oci->noh"), 1e-4, 1e-4)

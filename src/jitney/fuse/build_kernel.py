@@ -20,7 +20,7 @@ from ..graph.elementwise import is_elementwise
 from ..ir.node import Node
 from ..ir.types import nbytes_of
 from . import affine as af
-from .expressions import COST, HEAVY
+from .expressions import COST, HEAVY, SLOW
 from .find_distances import sums_of_distances
 from .kernel import SHORT_AXIS, SHORT_ROW, SHORT_STRIDE, Expr, Kernel, Loop, Reduction, Stage, Store
 from .pull_rules import PULL_RULES
@@ -42,7 +42,6 @@ LONG_IN_LINES, LONG_IN_SETS, SET_BYTES = 1000, 128, 4096
 # down 8 of 10000 (in turns, a Zen 5) layer norm 16 to 3.8 us, softmax down 4 8.1 to 2.9; nor are
 # those of so many elements that follow others (log-sum-exp of 10000 x 8 22 to 11).
 FEW_AGAIN, MOST_AGAIN, MANY_COSTLY = 2, 64, 6
-SLOW = 4  # from this cost on an operation's results are not made again for each row (quotients)
 MAX_REPEATED_COST = 40  # a short sum that other loops would repeat is stored if it costs more
 MAX_EXPRESSIONS = 700  # a kernel with more is cut (compile time grows with its length)
 MAX_CHAIN = 400  # elementwise nodes computed at one place; a longer chain is cut

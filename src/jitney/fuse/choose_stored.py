@@ -14,7 +14,7 @@ from ..graph.elementwise import is_elementwise
 from ..graph.graph import Graph
 from ..ir.node import Node
 from .cut_chains import cut_chains
-from .expressions import COST
+from .expressions import COST, SLOW
 from .group_roots import may_be_merged, share_work, shares_source
 from .read_apart import read_apart
 from .store_wide import store_wide
@@ -23,7 +23,6 @@ TINY_PRODUCT = 4096
 DEAR, LINKS = 200, 16  # instructions that one kernel more is worth; nodes looked at
 LEAST_PARTS = 4096  # elements of a concatenation that is worth a kernel of its own
 FEW_PARTS, MANY_TIMES = 64, 16  # elements of a small matrix; how often an array has each
-SLOW = 4  # from this cost on an operation is not done again
 MANY_TAPS = 16  # parts that are read of a copy, which is then one in memory
 MANY_READS = 16  # a gather that reads each element so often reads it from memory
 
@@ -42,7 +41,8 @@ def stored_operands(graph: Graph) -> frozenset:
     products: other kernels read them there instead of computing them again. So do arrays that
     gathers read many times over once they are padded, and concatenations of computed parts that are
     read more than once: each reader would compute all parts everywhere, those of the next
-    concatenation again; and what stencils read (`read_apart.py`)."""
+    concatenation again; copies of which many parts are read; and what stencils read
+    (`read_apart.py`)."""
     found = read_apart(graph)
     for node in graph.nodes():
         if node.op == "dot" and node.size * node.args[0].size <= TINY_PRODUCT:

@@ -21,6 +21,7 @@ COST = {
     "sinh": 20, "cosh": 20, "asinh": 30, "acosh": 30, "atanh": 30, "cbrt": 20, "lgamma": 80,
     "digamma": 60, "bessel_i0e": 40, "bessel_i1e": 40, "nextafter": 6, "ldexp": 3,
 }  # fmt: skip
+SLOW = 4  # from this cost on an operation is not done again for each row (quotients)
 HEAVY = 8  # from this cost on a value is kept rather than computed twice
 FOLDED = frozenset(
     "convert eq ne lt le gt ge and or xor not add sub mul min max neg abs".split()

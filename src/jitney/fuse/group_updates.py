@@ -5,8 +5,7 @@ updates of like parts at the same place, of arrays that nothing else in the turn
 outputs that are left.
 
 The residuals that the gradient of a loop keeps of each turn are as many arrays, made of much the
-same: kernels of their own compute it each from the beginning (an LSTM's gates: ten kernels of 64
-numbers, which one takes a third of the time for, and a sixth of the time to compile).
+same: kernels of their own compute it each from the beginning (an LSTM's: twelve, and now two).
 """
 
 from __future__ import annotations

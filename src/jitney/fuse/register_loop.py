@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from . import affine as af
 from .build_kernel import KernelBuilder
 from .contractions import as_loops
-from .expressions import COST
+from .expressions import COST, SLOW
 from .kernel import Carry, Kernel, Loop, Stage, Store
 from .pull_gather import clamped
 from .pull_views import literal
@@ -25,7 +25,7 @@ MAX_TURNS = 1 << 22
 # Work of costly operations on whole vectors, whose elements would be written out one by one: beyond
 # it, kernels of a turn take less (100 turns of 8 x 8 exponentials and their sums 45 us, in kernels
 # 12; of 4 x 4 13 and 18).
-MOST_COSTLY, COSTLY, WHOLE_VECTOR = 400, 4, 8
+MOST_COSTLY, WHOLE_VECTOR = 400, 8
 
 
 class NotSmall(Exception):
@@ -148,7 +148,7 @@ def build_register_loop(partition, bodies, consts, own, tests, state, flag, firs
 def _work_in_vectors(graph) -> int:
     """The cost of the costly elementwise operations that fill vectors."""
     costs = [(n, COST.get(n.op, 1)) for n in graph.nodes() if n.size >= WHOLE_VECTOR]
-    return sum(cost * n.size for n, cost in costs if cost >= COSTLY)
+    return sum(cost * n.size for n, cost in costs if cost >= SLOW)
 
 
 def bind_inputs(builder, leaves, body, counted, consts, captured, state, kinds):
