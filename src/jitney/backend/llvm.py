@@ -21,7 +21,7 @@ class CompileError(RuntimeError):
     """LLVM refused a module (always a fault of the code generator: please report it)."""
 
 
-def _load(target: CpuTarget):
+def _load():
     """llvmlite's shared library, its functions declared; done twice in a race, it does no harm."""
     global _library
     import llvmlite.binding as llvm
@@ -32,11 +32,10 @@ def _load(target: CpuTarget):
     # Level 0 allocates registers as higher levels do. Its own way keeps what lives across blocks in
     # memory: a sum of 1000 numbers took six times as long, for a third less of compiling.
     llvm.set_option("jitney", "-optimize-regalloc")
-    # Strength reduction of addresses is 30 % of compiling, and where there are registers enough it
-    # gains nothing (56 programs 1.002, 48 kernels .997, worst 1.08). With AVX2 layer norm takes
-    # three times as long without it. The option is the process's: its first target decides.
-    if target.avx512:
-        llvm.set_option("jitney", "-disable-lsr")
+    # Strength reduction of addresses is a third of compiling and gains nothing: codegen writes what
+    # loops need (step_products.py). A Zen 3, by turns: 269 programs .997 of the time, 263 users'
+    # 1.000, whose first calls take .84; with AVX-512 56 programs 1.002.
+    llvm.set_option("jitney", "-disable-lsr")
     lib = ctypes.CDLL(ffi.lib._name)
     pointer, text = ctypes.c_void_p, ctypes.c_char_p
     signatures = {
@@ -90,7 +89,7 @@ def assembly_of(text: str, target: CpuTarget, level: int = 2) -> str:
 
 def _emit(text, target, level, kind) -> bytes:
     with _gate:
-        lib = _library or _load(target)
+        lib = _library or _load()
         with _machine(target, level) as machine:
             return _emit_with(lib, machine, text, kind)
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from . import memory, row_squares, staggered_loop, sweep
 from .instructions import Value
+from .lift_addresses import Stepped, lift_addresses
 from .loop_parts import FOUR_A_CYCLE, USUAL, find_parts
 from .staggered_loop import Bounds
 
@@ -110,17 +111,38 @@ class VectorLoops:
         e = self.e
         head, inside, done = turn.labels
         before, following, test = e.block, e.fresh(), e.fresh()
-        e.lines += [*turn.before, f"  br label %{head}", f"{head}:"]
+        e.lines += turn.before
+        ends = {name: end for name, (_, _, end) in turn.carried.items()}
+        before_it, lines, stepped = lift_addresses(turn.lines, turn.index, ends)
+        e.lines += before_it
+        steps = {name: self._step_of(of, bounds) for name, of in stepped.items()}
+        e.lines += [f"  br label %{head}", f"{head}:"]
         carried = {turn.index: ("i64", bounds.low, following), **turn.carried}
+        carried |= {name: ("i64", start, end) for name, (start, end, _) in steps.items()}
         for name, (type_, start, end) in carried.items():
             came = f"[ {start}, %{before} ], [ {end}, %{inside}.latch ]"
             e.emit_raw(f"  {name} = phi {type_} {came}")
         e.emit_raw(f"  {test} = icmp slt i64 {turn.index}, {bounds.high}")
         e.emit_raw(f"  br i1 {test}, label %{inside}, label %{done}")
-        e.lines += [f"{inside}:", *turn.lines, f"  br label %{inside}.latch", f"{inside}.latch:"]
-        e.lines += [f"  {following} = add i64 {turn.index}, {bounds.step}", f"  br label %{head}"]
+        e.lines += [f"{inside}:", *lines, f"  br label %{inside}.latch", f"{inside}.latch:"]
+        e.lines += [f"  {following} = add i64 {turn.index}, {bounds.step}"]
+        e.lines += [f"  {end} = add i64 {name}, {by}" for name, (_, end, by) in steps.items()]
+        e.lines += [f"  br label %{head}"]
         e.begin_block(done)
         return turn.phis
+
+    def _step_of(self, of: Stepped, bounds) -> tuple[str, str, str]:
+        """What a value that is carried instead of a product begins with, what it is called at a
+        turn's end, and what it goes on by."""
+        e, factor = self.e, of.factor
+        start, by = bounds.low, factor
+        if start != "0":
+            start = e.instruction(f"mul i64 {start}, {factor}")
+        if of.added is not None:
+            start = of.added if start == "0" else e.instruction(f"add i64 {start}, {of.added}")
+        if str(bounds.step) != "1":
+            by = e.instruction(f"mul i64 {factor}, {bounds.step}")
+        return start, e.fresh(), by
 
     def _vector_loop(self, variable, low, high, carried, body):
         """Runs `body(carried) -> carried` along a vector loop; see [Note: tails]."""
