@@ -11,6 +11,8 @@ from jitney.fuse import partition, reuse_kernel, write_kernel
 from jitney.fuse.buffers import KernelStep
 from jitney.fuse.order_items import order_items
 
+rewritten = write_kernel._written
+
 
 def account(graph, table):
     """Everything about the kernels of a graph, but for their order in memory."""
@@ -29,6 +31,30 @@ def test_reused_is_rewritten(seed, monkeypatch):
     reused = account(graph, table)
     monkeypatch.setattr(write_kernel, "reuse", lambda *_: None)
     assert reused == account(graph, table)
+
+
+def test_kernels_of_several_results_are_reused(monkeypatch):
+    """Results of one shape share a kernel; a program with their like, in another order of buffers,
+    finds it, and not one with other operations or fewer results."""
+    x = np.linspace(0.1, 1, 24, dtype=np.float32).reshape(4, 6)
+
+    def results(x, *more):
+        return [x.sum(1), (x + 1).max(1), (x * x).min(1), *more]
+
+    written = []
+    monkeypatch.setattr(write_kernel, "_written", lambda *a: written.append(a[1]) or rewritten(*a))
+    reuse_kernel.forget()
+    jitney.jit(lambda x: results(x))(x)
+    assert [len(roots) for roots in written] == [3]
+    got = jitney.jit(lambda x, y: results(y))(x, x)
+    again = jitney.jit(lambda x, y: [y, *results(x)])(x, x)
+    assert len(written) == 1
+    jitney.jit(lambda x: results(x)[:2])(x)
+    jitney.jit(lambda x: [x.sum(1), (x + 1).min(1), (x * x).min(1)])(x)
+    assert [len(roots) for roots in written] == [3, 2, 3]
+    for found in (got, again[1:]):
+        for a, b in zip(found, (x.sum(1), (x + 1).max(1), (x * x).min(1)), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-6)
 
 
 def layers(count, factor):

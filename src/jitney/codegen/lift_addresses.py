@@ -113,6 +113,8 @@ class _Body:
     def result(self, ends: set[str]) -> Lifted:
         if 0 < len(self.pointers) <= MOST_POINTERS:
             self._address_from_pointers()
+        if not self.stepped and not self.beside:
+            return Lifted(self.before, self.lines, {})
         used, kept, carried = set(ends), [], {}
         for line in reversed(self.lines):
             name, _, right = line[2:].partition(" = ")

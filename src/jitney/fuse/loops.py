@@ -38,7 +38,10 @@ def _nested(partition, body, input_views, captured_views, beside=False, changing
     loops in loops would be partitioned again and again."""
     mark = len(partition.buffers)
     key = id(body.graph), beside, changing is None
-    forced, cuts = stored_anyhow(body.graph)
+    anyhow = id(body.graph), "anyhow"
+    if anyhow not in partition.learnt:
+        partition.learnt[anyhow] = stored_anyhow(body.graph)
+    forced, cuts = partition.learnt[anyhow]
     if changing is not None:
         forced |= costly_invariants(body.graph, changing)
     known, apart = partition.learnt.get(key, (frozenset(), Apart()))

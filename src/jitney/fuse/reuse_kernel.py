@@ -1,11 +1,12 @@
 """Kernels written once for all roots whose surroundings look the same.
 
-In: a root, the view it is stored in, and the partition. Out: the kernel step of a root met before
-that looked the same, with what writing it had asked of the partition asked again for this root; or
-nothing, and then a recorder for what writing the kernel asks.
+In: the roots of a kernel, the views they are stored in, and the partition. Out: the kernel step of
+roots met before that looked the same, with what writing it had asked of the partition asked again
+for these; or nothing, and then a recorder for what writing the kernel asks.
 
-What a `KernelBuilder` does depends on the nodes between the root and those that live in buffers (or
-will, whatever happens), on which nodes of these are the same, and on the order they were made in.
+What a `KernelBuilder` does depends on the nodes between the roots and those that live in buffers
+(or will, whatever happens), on which nodes of these are the same, and on the order they were made
+in.
 `describe` writes exactly that down. The layers of a network, the rounds of one partition and
 programs compiled one after another share most of their kernels.
 Invariant: a step found here is the step the builder would have written.
@@ -27,15 +28,16 @@ from .pull_views import is_structural
 from .split_reductions import should_split, split
 
 LIMIT = 2048  # kernels remembered
-MAX_NODES = 300  # larger surroundings are not worth the comparison
-OUT = -1  # stands for the buffer the root is stored in
+MAX_NODES = 1000  # larger surroundings are not worth the comparison
+OUT = -1  # stands for the buffer the first root is stored in, -2 for the second's, and so on
 
 _known: OrderedDict[tuple, Template] = OrderedDict()
 
 
 class Description(NamedTuple):
-    """A hashable account of a root's surroundings, the nodes it numbers, and the literals that are
-    parameters of its kernel ((type, bits), in order of appearance: only which are equal counts)."""
+    """A hashable account of roots' surroundings, the nodes it numbers, the roots first, and the
+    literals that are parameters of the kernel ((type, bits), in order of appearance: only which are
+    equal counts)."""
 
     key: tuple
     nodes: list[Node]
@@ -54,19 +56,25 @@ class Template(NamedTuple):
     literals: list[tuple[int, int]]  # (slot, number of the literal)
 
 
-def describe(partition: Any, root: Node, out: View) -> Description | None:
+def describe(partition: Any, roots: list[tuple[Node, View]]) -> Description | None:
     """None if there is too much to describe."""
-    numbers, nodes = {root.id: 0}, [root]
+    nodes = [node for node, _ in roots]
+    numbers = {node.id: number for number, node in enumerate(nodes)}
+    if len(numbers) < len(nodes):
+        return None
     rows: list[tuple] = []
-    buffers, routines = {out.buffer.id: 0}, dict[int, int]()
+    buffers, routines = dict[int, int](), dict[int, int]()
+    for _, out in roots:
+        buffers.setdefault(out.buffer.id, len(buffers))
     forced, literals = partition.forced, []
-    for node in nodes:  # grows meanwhile
-        view = partition.view_of(node) if node is not root else None
+    for number, node in enumerate(nodes):  # grows meanwhile
+        is_root = number < len(roots)
+        view = None if is_root else partition.view_of(node)
         if view is not None:
             buffer = buffers.setdefault(view.buffer.id, len(buffers))
             rows.append((node.op, node.dtype, node.shape, buffer, view.buffer.size, view.strides,
                          view.offset, view.shape))  # fmt: skip
-        elif node is not root and node.id in forced:
+        elif not is_root and node.id in forced:
             rows.append((node.op, node.dtype, node.shape, "forced"))
         elif node.op == "lit" and not partition.is_nested and _is_parameter(node):
             literal = node.dtype, node.attrs[0]
@@ -81,17 +89,21 @@ def describe(partition: Any, root: Node, out: View) -> Description | None:
         else:
             refs = []
             for a in node.args:
-                number = numbers.get(a.id)
-                if number is None:
-                    number = numbers[a.id] = len(nodes)
+                ref = numbers.get(a.id)
+                if ref is None:
+                    ref = numbers[a.id] = len(nodes)
                     nodes.append(a)
-                refs.append(number)
+                refs.append(ref)
             if len(nodes) > MAX_NODES:
                 return None
             rows.append((node.op, node.dtype, node.shape, node.attrs, *refs))
     order = tuple(sorted(range(len(nodes)), key=lambda i: nodes[i].id))
-    where = (out.buffer.code, out.buffer.size, out.strides, out.offset, out.shape)
-    options = (partition.is_nested, root.id in forced, partition.target)
+    where = tuple([
+        (buffers[out.buffer.id], out.buffer.code, out.buffer.size, out.strides, out.offset,
+         out.shape, root.id in forced)
+        for root, out in roots
+    ])  # fmt: skip
+    options = (partition.is_nested, partition.target)
     return Description((tuple(rows), order, where, options), nodes, literals)
 
 
@@ -181,12 +193,14 @@ class Recorder:
 
 
 def remember(described: Description, recorder: Recorder, step: KernelStep, modes: tuple,
-             out: View) -> None:
+             outs: list[View]) -> None:
     """Keeps a step for roots to come, if everything it asked for can be asked again."""
     if not recorder.complete:
         return
     partition = recorder.partition
-    places = {out.buffer.id: OUT}
+    places = dict[int, int]()
+    for number, out in enumerate(outs):
+        places.setdefault(out.buffer.id, OUT - number)
     by_id = {node.id: node for node in described.nodes}
     for i, number in recorder.numbers.items():
         node = by_id.get(i)
@@ -223,28 +237,28 @@ def _with_literals(template: Template, literals: list[tuple]) -> Any:
     return dataclasses.replace(template.slotted, values=values)
 
 
-def reuse(partition: Any, described: Description, out: View) -> KernelStep | None:
-    """The step of a root described like this, if there was one."""
+def reuse(partition: Any, described: Description, outs: list[View]) -> KernelStep | None:
+    """The step of roots described like this, if there were any."""
     template = _known.get(described.key)
     if template is None:
         return None
     nodes = list(described.nodes)
-    root = nodes[0]
+    first = nodes[0].id
     for entry in template.log:
         kind, node = entry[0], nodes[entry[1]]
         if kind == "request":
             partition.request(node)
         elif kind == "computed":
-            partition.work.note_computed(node, root.id)
+            partition.work.note_computed(node, first)
         elif kind == "place":
-            partition.work.note_place(node, root.id, *entry[2:])
+            partition.work.note_place(node, first, *entry[2:])
         elif kind == "repeated":
             partition.work.note_repeated(node, entry[2])
         elif kind == "split":
             nodes.append(split(partition, node))
         else:
             nodes.append(partition.reshape(node, entry[2]))
-    buffers = [out.buffer if i == OUT else partition.view_of(nodes[i]).buffer
+    buffers = [outs[OUT - i].buffer if i <= OUT else partition.view_of(nodes[i]).buffer
                for i in template.places]
     writes = {b.id for b, mode in zip(buffers, template.modes, strict=True) if mode != "in"}
     slotted = _with_literals(template, described.literals)

@@ -42,8 +42,9 @@ def emit_kernel(partition: Any, roots, item: Item, position=None, beside=()) -> 
     described = None
     if position is None and not beside:
         roots = [_strip_reshape(partition, node, view) for node, view in roots]
-        described = describe(partition, *roots[0]) if len(roots) == 1 else None
-    step = reuse(partition, described, roots[0][1]) if described is not None else None
+        described = describe(partition, roots)
+    outs = [view for _, view in roots]
+    step = reuse(partition, described, outs) if described is not None else None
     if step is None:
         step = _written(partition, roots, position, described, beside)
     item.add(step)
@@ -69,7 +70,7 @@ def _written(partition: Any, roots, position, described, beside) -> KernelStep:
         step = written if is_short_enough(written, step) else step
     if described is not None:
         modes = tuple([mode for _, mode in step.slotted.kernel.buffers])
-        remember(described, recorder, step, modes, roots[0][1])
+        remember(described, recorder, step, modes, [view for _, view in roots])
     return step
 
 
