@@ -60,6 +60,6 @@ def test_vectors_are_full(dtype):
     x = np.ones((128, 128), dtype)
     text = jax.explain(lambda x, y: x | y, x, x, rounds=1).as_text("kernels")
     lanes = host_target().vector_bits // (8 * x.itemsize)
-    assert f"narrow {lanes}" in text
+    assert f" lanes {lanes}" in text
     few = x.ravel()[: 4 * lanes - 1]
-    assert "narrow" not in jax.explain(lambda x, y: x | y, few, few, rounds=1).as_text("kernels")
+    assert " lanes " not in jax.explain(lambda x, y: x | y, few, few, rounds=1).as_text("kernels")

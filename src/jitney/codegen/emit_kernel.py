@@ -84,7 +84,8 @@ class KernelEmitter(Accesses, VectorLoops):
         self.between: set = set()  # such places that only neighbours are read of (middle.py)
         self.row_before: dict = {}  # what the row before has loaded (joined_rows.py)
         self._columns_read: dict | None = None  # of short rows, the last one
-        self.squares: dict = {}  # columns of rows that were transposed (row_squares.py)
+        # columns of rows that were transposed (row_squares.py), vectors of short rows (strided.py)
+        self.squares: dict = {}
         self.anew: Value | None = None  # lanes that no vector before had, where one begins early
         self.left: str | None = None  # rows (or elements) that are left for a masked vector
         self._down: int | None = None  # the loop that goes down the columns of a vector of rows

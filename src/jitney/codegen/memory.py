@@ -71,9 +71,7 @@ def _shifted(e, base, amount):
     """base + amount (an int)."""
     if amount == 0:
         return base
-    name = e.fresh()
-    e.emit_raw(f"  {name} = add i64 {base}, {amount}")
-    return name
+    return e.instruction(f"add i64 {base}, {amount}")
 
 
 def settled(e, place):

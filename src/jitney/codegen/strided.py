@@ -11,9 +11,11 @@ from . import memory
 from .instructions import Value
 
 
-def load(e, code, pointer, place, lanes, mask=None, guarded=False, reach=0):
+def load(e, code, pointer, place, lanes, mask=None, guarded=False, reach=0, known=None):
     """The element(s) at place.skip + step*lane; `guarded` as in memory.py. `reach`: elements up to
-    this one of each step are read by others as well."""
+    this one of each step are read by others as well. `known`: vectors that have been read already
+    in this turn, of which other columns are picked; those that are read are added."""
+    known = {} if known is None else known
     reach = max(reach, place.skip)
     type_, step, back = memory.memory_type(code), abs(int(place.step)), int(place.step) < 0
     if mask is not None and mask.lanes != lanes:
@@ -38,7 +40,11 @@ def load(e, code, pointer, place, lanes, mask=None, guarded=False, reach=0):
             allowed = _allowed(e, chosen, wanted, lanes, step, k)
             if guarded:
                 address = memory.safe_address(e, address, allowed, lanes)
-            parts.append(memory._vector_load(e, f"<{lanes} x {type_}>", type_, address, allowed))
+            key = address, type_, allowed
+            if key not in known:
+                vector = f"<{lanes} x {type_}>"
+                known[key] = memory._vector_load(e, vector, type_, address, allowed)
+            parts.append(known[key])
         names.append(_pick(e, type_, parts, step, place.skip, lanes, back))
     return memory.from_memory(e, code, Value(tuple(names), type_, lanes))
 

@@ -11,7 +11,7 @@ from heapq import heapify, heappop, heappush
 from typing import Any
 
 from ..graph.elementwise import is_elementwise
-from ..graph.graph import Graph
+from ..graph.graph import READS_OF_A_COPY, Graph
 from ..ir.node import Node
 from .cut_chains import cut_chains
 from .expressions import COST, SLOW
@@ -23,7 +23,6 @@ TINY_PRODUCT = 4096
 DEAR, LINKS = 200, 16  # instructions that one kernel more is worth; nodes looked at
 LEAST_PARTS = 4096  # elements of a concatenation that is worth a kernel of its own
 FEW_PARTS, MANY_TIMES = 64, 16  # elements of a small matrix; how often an array has each
-MANY_TAPS = 16  # parts that are read of a copy, which is then one in memory
 MANY_READS = 16  # a gather that reads each element so often reads it from memory
 
 
@@ -50,7 +49,7 @@ def stored_operands(graph: Graph) -> frozenset:
             continue
         if node.op == "gather" and node.size >= MANY_READS * node.args[0].size:
             found |= {a.id for a in [_below_views(node.args[0])] if a.op == "pad"}
-        if node.op == "copy" and len(graph.users_of(node)) >= MANY_TAPS:
+        if node.op == "copy" and len(graph.users_of(node)) >= READS_OF_A_COPY:
             found.add(node.id)
         if node.op == "concat" and _is_read_again(graph, node):
             found.add(node.id)

@@ -14,6 +14,7 @@ from typing import Any
 
 from ..graph.elementwise import VIEWS, is_elementwise
 from ..ir.node import Node
+from .updates import depends_on_any
 
 MOST_TOGETHER = 16  # updates of one kernel
 MOST_ELEMENTS = 1 << 14  # of a part: larger ones are bound by memory, and many streams are slow
@@ -51,7 +52,7 @@ def _kind_of(partition: Any, node: Node, view, outputs: set[int]) -> tuple | Non
     reads = _read_by(partition, update)
     if reads is None:
         return None
-    is_late = _needs_any(update, outputs - {node.id})
+    is_late = depends_on_any(update, outputs - {node.id})
     # what this turn has changed, and what it has not yet, one kernel reads only of a copy
     if is_late and any(x.op == "input" and x.size > 1 for x in reads):
         return None
@@ -79,16 +80,3 @@ def _read_by(partition: Any, update: Node) -> list[Node] | None:
         if len(seen) > MOST_LOOKED_AT:
             return None
     return found
-
-
-def _needs_any(node: Node, others: set[int]) -> bool:
-    """Whether a node is made of some of the others, or is one of them."""
-    waiting, seen = [node], {node.id}
-    while waiting:
-        here = waiting.pop()
-        if here.id in others:
-            return True
-        fresh = [a for a in here.args if a.id not in seen]
-        seen.update([a.id for a in fresh])
-        waiting += fresh
-    return False

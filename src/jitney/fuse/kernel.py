@@ -189,7 +189,7 @@ class Kernel:
     saved: list[tuple[str, int]] = field(default_factory=list)
     small: int = 0
     counted: Counted = Counted.NO
-    narrow: int = 0  # lanes, where rows are shorter than a vector, or elements are words
+    lanes: int = 0  # 0: as types have; fewer for rows shorter than a vector, more for words
     stream: Stream = Stream.NONE
     tile: Tile | None = None
     operations: tuple[str, ...] = ()

@@ -110,8 +110,8 @@ class _Writer:
         text = f" small {kernel.small}"
         if kernel.counted:
             text += f" counted {kernel.counted.name.lower()}"
-        if kernel.narrow:
-            text += f" narrow {kernel.narrow}"
+        if kernel.lanes:
+            text += f" lanes {kernel.lanes}"
         if kernel.stream:
             text += " stream" + " parts" * (kernel.stream == Stream.PARTS)
         if kernel.copies > 1:

@@ -63,9 +63,9 @@ def reach_memory(kernel: Kernel, used: list[Expr], target: CpuTarget) -> None:
     if kernel.counted == Counted.ONE:
         length = kernel.rows[-1].extent
         if target.avx512:
-            kernel.narrow = next((n for n in (4, 8) if length <= n < lanes), 0)
+            kernel.lanes = next((n for n in (4, 8) if length <= n < lanes), 0)
         elif length in (4, 8) and length <= lanes:  # whole vectors: a masked store takes 20 cycles
-            kernel.counted, kernel.narrow = Counted.WHOLE, length if length < lanes else 0
+            kernel.counted, kernel.lanes = Counted.WHOLE, length if length < lanes else 0
 
 
 def large_result(target: CpuTarget) -> int:

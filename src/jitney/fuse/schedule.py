@@ -67,7 +67,7 @@ def schedule_kernel(
     if kernel.small == 2 and target.has_dear_masks and _is_alone(kernel, used, elements, target):
         kernel.lane = "none"
     kernel.copies = _vectors_beside(kernel, used, target)
-    kernel.narrow = _lanes_of_words(kernel, used, target)
+    kernel.lanes = _lanes_of_words(kernel, used, target)
     reverse_rows(kernel, used)
     kernel.tile = choose_tile(kernel, used, target)
     return _cost(kernel, used, rows, inner)
@@ -112,8 +112,8 @@ def lanes_of(kernel: Kernel, used, target: CpuTarget) -> int:
     those of the tile where there is one."""
     if kernel.tile is not None:
         return kernel.tile.lanes
-    if kernel.narrow:
-        return kernel.narrow
+    if kernel.lanes:
+        return kernel.lanes
     wide = any(x.dtype == "f64" for x in used)
     return max(2, target.vector_bits // (64 if wide else 32))
 

@@ -4,6 +4,8 @@ In: nodes `dynamic_update_slice` and scatters, chains of them above all. Out: no
 safe to overwrite the array: whatever reads it elsewhere is computed beforehand.
 """
 
+import math
+
 from ..graph.elementwise import is_elementwise
 from ..graph.graph import Graph
 from ..ir.types import nbytes_of
@@ -172,12 +174,17 @@ def reads_elsewhere(update, operand, starts, is_stored=lambda node: False) -> bo
 
 def depends(node, operand) -> bool:
     """Whether a node is the operand, or computed from it."""
-    seen, stack = set(), [node]
+    return depends_on_any(node, {operand.id})
+
+
+def depends_on_any(node, operands: set[int]) -> bool:
+    """Whether a node is one of the operands, or computed from some; their ids."""
+    seen, stack, first = set(), [node], min(operands, default=math.inf)
     while stack:
         node = stack.pop()
-        if node is operand:
+        if node.id in operands:
             return True
-        if node.id > operand.id and node.id not in seen:
+        if node.id > first and node.id not in seen:
             seen.add(node.id)
             stack.extend(node.args)
     return False

@@ -15,6 +15,7 @@ Invariant: groups are batch axes of the product.
 import itertools
 import math
 
+from ..graph.graph import READS_OF_A_COPY
 from ..ir.types import is_complex, kind_of, part_code
 from .conv_border import joined, phases, with_border
 from .conv_phases import has_phases, in_phases
@@ -30,9 +31,6 @@ MOST_PATCHES = 1 << 25  # elements of the patches of a kernel's gradient that ar
 # On a line patches of so many elements are gathered, not copied side by side, each element by a
 # kernel of its own (the gradient of 5 taps on two lines of 64: 25 to 9 us).
 MANY_TAPS = 32
-# Elements of a depthwise kernel that are read of a border stored around the image: else each asks
-# whether it is inside (a training step through a blur of 7 x 7 by one thread: 5.5 to 3.1 ms).
-MANY_READS = 16
 FEW_TAPS = 16  # up to here a sequence's kernel is written out as a sum of slices
 
 
@@ -145,7 +143,7 @@ def _product(g, x, k, out, strides, dilation, minor, code):
     ):
         return _sequence(g, x, k, out[0], code)
     if math.prod(window) <= MAX_SLICES and not (len(out) == 1 and window[0] >= MANY_TAPS):
-        if k.shape[-2] == 1 and math.prod(window) >= MANY_READS and _is_padded(x):
+        if k.shape[-2] == 1 and math.prod(window) >= READS_OF_A_COPY and _is_padded(x):
             x = g.table.intern("copy", (x,), x.shape, x.dtype)  # stored: nothing asks for borders
         slices = [_tap(g, x, place, *geometry) for place in _places(window)]
         if k.shape[-2] == 1:
