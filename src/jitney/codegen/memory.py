@@ -242,18 +242,26 @@ def lane_numbers(e, lanes, type_="i64"):
 
 def first_lanes(e, count, lanes):
     """The mask of the first `count` lanes (an i64 operand, which may be more than there are)."""
-    if lanes <= 16:
-        return e.icmp("slt", lane_numbers(e, lanes), e.splat(Value((count,), "i64", 1), lanes))
-    e.declare("declare i64 @llvm.smin.i64(i64, i64)")  # bytes hold the numbers of all lanes
-    here = e.instruction(f"call i64 @llvm.smin.i64(i64 {count}, i64 {lanes})")
-    short = e.instruction(f"trunc i64 {here} to i8")
-    numbers = e.vector_constant("i8", range(lanes))
-    return e.icmp("slt", numbers, e.splat(Value((short,), "i8", 1), lanes))
+    return e.icmp("slt", *_numbers_beside(e, count, lanes))
 
 
 def lanes_from(e, count, lanes):
     """The mask of all lanes but the first `count` (an i64 operand)."""
-    return e.icmp("sge", lane_numbers(e, lanes), e.splat(Value((count,), "i64", 1), lanes))
+    return e.icmp("sge", *_numbers_beside(e, count, lanes))
+
+
+def _numbers_beside(e, count, lanes):
+    """The lanes' numbers and a count, in integers as wide as make one vector: compared in 64 bits,
+    eight lanes without registers for masks are two vectors, packed into one and spread again."""
+    bits = e.target.vector_bits // lanes if e.target.has_dear_masks or lanes > 16 else 64
+    if bits >= 64:
+        return lane_numbers(e, lanes), e.splat(Value((count,), "i64", 1), lanes)
+    total = lanes * e.copies
+    type_ = f"i{max(bits, 8 if total < 128 else 16)}"
+    e.declare("declare i64 @llvm.smin.i64(i64, i64)")
+    here = e.instruction(f"call i64 @llvm.smin.i64(i64 {count}, i64 {total})")
+    short = e.instruction(f"trunc i64 {here} to {type_}")
+    return lane_numbers(e, lanes, type_), e.splat(Value((short,), type_, 1), lanes)
 
 
 def first_bits(e, count, lanes) -> str:

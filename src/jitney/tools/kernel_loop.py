@@ -42,8 +42,9 @@ def targets() -> dict:
     cpu, features = _host()
 
     def make(cpu, features, bits, **flags):
-        base = dict(avx512=False, avx2=False, fma=False)
-        return SimpleNamespace(cpu=cpu, features=features, vector_bits=bits, **{**base, **flags})
+        has = {**dict(avx512=False, avx2=False, fma=False), **flags}
+        has["has_dear_masks"] = has["avx2"] and not has["avx512"]
+        return SimpleNamespace(cpu=cpu, features=features, vector_bits=bits, **has)
 
     found = {}
     if "+avx512dq" in features and "+avx512vl" in features:
