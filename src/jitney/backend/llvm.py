@@ -32,9 +32,10 @@ def _load():
     # Level 0 allocates registers as higher levels do. Its own way keeps what lives across blocks in
     # memory: a sum of 1000 numbers took six times as long, for a third less of compiling.
     llvm.set_option("jitney", "-optimize-regalloc")
-    # Strength reduction of addresses is a third of compiling and gains nothing: codegen writes what
-    # loops need (step_products.py). A Zen 3, by turns: 269 programs .997 of the time, 263 users'
-    # 1.000, whose first calls take .84; with AVX-512 56 programs 1.002.
+    # Strength reduction of addresses is a third of compiling and gains little: switched off, by one
+    # thread of a Zen 3, by turns, 269 programs took .997 of the time, 263 users' 1.000, their first
+    # calls .84; with AVX-512 56 programs 1.002. What it did gain codegen writes itself
+    # (codegen/lift_addresses.py).
     llvm.set_option("jitney", "-disable-lsr")
     lib = ctypes.CDLL(ffi.lib._name)
     pointer, text = ctypes.c_void_p, ctypes.c_char_p

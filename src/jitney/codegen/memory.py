@@ -241,13 +241,16 @@ def lane_numbers(e, lanes, type_="i64"):
 
 
 def first_lanes(e, count, lanes):
-    """The mask of the first `count` lanes (an i64 operand, which may be more than there are)."""
+    """The mask of the first `count` lanes (an i64 operand, not negative; it may be more than there
+    are)."""
     return e.icmp("slt", *_numbers_beside(e, count, lanes))
 
 
 def lanes_from(e, count, lanes):
-    """The mask of all lanes but the first `count` (an i64 operand)."""
-    return e.icmp("sge", *_numbers_beside(e, count, lanes))
+    """The mask of all lanes but the first `count` (an i64 operand, which may be negative)."""
+    e.declare("declare i64 @llvm.smax.i64(i64, i64)")
+    here = e.instruction(f"call i64 @llvm.smax.i64(i64 {count}, i64 0)")
+    return e.icmp("sge", *_numbers_beside(e, here, lanes))
 
 
 def _numbers_beside(e, count, lanes):
