@@ -324,6 +324,20 @@ def test_a_large_second_cache_changes_no_bits(layouts):
     assert_product(found[0], a, b, "f32", "f32")
 
 
+@pytest.mark.parametrize("code", ["f32", "f64", "bf16", "i32"])
+@pytest.mark.parametrize("name", TARGETS)
+def test_panels_packed_together(name, code):
+    """Fewer than go together, as many, more, and columns beside the last one."""
+    rng = np.random.default_rng(11)
+    for n in (95, 96, 97, 191, 192, 193, 215, 217, 409):
+        for k in (1, 5, 300):
+            a = random_array(rng, (1, 30, k), code)
+            b = random_array(rng, (1, k, n + 7), code)[:, :, 3:-4]  # with what must not be read
+            c = np.zeros((1, 30, n), a.dtype)
+            contract(a, b, c, TARGETS[name])
+            assert_product(c, a, b, code, code)
+
+
 @pytest.mark.parametrize("code", ["f32", "f64", "i8", "bf16"])
 @pytest.mark.parametrize("layouts", LAYOUTS, ids="".join)
 @pytest.mark.parametrize("name", TARGETS)

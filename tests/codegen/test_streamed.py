@@ -134,6 +134,24 @@ def test_threads_and_pieces_give_equal_bits(layout):
         assert all(np.array_equal(results[0], other) for other in results[1:])
 
 
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", TARGETS)
+def test_a_small_second_cache_changes_no_bits(name, layout):
+    """Blocks are half as deep there; chains are as long."""
+    rng = np.random.default_rng(12)
+    for m, k, n in ((9, 300, 2050), (12, 1030, 600), (5, 1000, 523)):
+        a, b = operands(rng, 1, m, k, n, layout)
+        found, depths = [], set()
+        for nbytes in (512 << 10, 1 << 20):
+            c = np.full((1, m, n), np.nan, np.float32)
+            plan = contract(a, b, c, TARGETS[name]._replace(l2_bytes=nbytes))
+            depths.add(plan.steps[0].kernel.schedule.depth)
+            found.append(c)
+        assert depths == {16, 32}
+        np.testing.assert_array_equal(*found)
+        assert_product(found[0], a, b, "f32", "f32")
+
+
 @pytest.mark.parametrize("k", [300, 512, 540, 1025, 2100])
 def test_bits_are_those_of_the_tile(k):
     """As many rows as the register tile takes, cut in two: the same bits."""

@@ -3,18 +3,29 @@
 In: a strided block in memory. Out: words (see `elements.py`), converted if need be.
 
     panels   b, and a when its rows lie along m: [column group][k words][columns of the group],
-             so that a step along k is one straight line of vectors
+             so that a step along k is one straight line of vectors. [Note: panels together]
     rows     a when its rows lie along k: [row][k words], rows a fixed pitch apart, so that all
              rows of a tile are at constant distances and one register addresses them
 
 A block's last words are filled with zeros along k (both operands', so that a NaN of one does not
 meet the other's filling). Columns beyond the end hold anything: their sums are never stored.
+
+[Note: panels together] A line of a wide matrix may be a page of its own, and no prefetcher looks
+beyond a page: walking down 24 columns met each line of cache by itself, and those that two panels
+share twice, if lines lie 8 KiB apart and crowd few sets of a cache. So `PANELS` panels are packed
+side by side, line by line, and a line further down is asked for. (A Zen 3, one thread: with this
+and narrower blocks 100 x 1000 x 1000 takes .90 of the time, 256 x 1024 x 1024 .91, 1024^3 .98.)
 """
 
 from ..constants_text import type_text
 from ..instructions import Value
+from ..prefetch import NEAR, prefetch_line
 from .elements import memory_type, widen
 from .writer import bytes_of
+
+PANELS = 8  # packed together; 16 are not better, of 4 less is gained
+LINES_AHEAD = 4
+LINE = 64
 
 
 def _words(w, elements, sources, lanes, count):
@@ -75,6 +86,32 @@ def pack_columns(
                 )
 
         w.when(w.compare("slt", first, depth), last_word)
+
+
+def pack_panels(w, elements, source, step_k, depth, target, lanes, vectors, panels, size):
+    """So many groups of columns, all of them whole and side by side in `source`, line by line.
+
+    As `pack_columns`, of words that are one element each; `size`: words from a panel to the next.
+    See [Note: panels together].
+    """
+    width, element = lanes * vectors, elements.source_type
+
+    def one_panel(_, values):
+        line, into = values
+        far = w.at(line, w.mul(step_k, LINES_AHEAD), element)
+        for place in range(0, width, LINE // bytes_of(element)):
+            prefetch_line(w.e, w.at(far, place, element), NEAR)
+        for v in range(0, width, lanes):
+            value = _words(w, elements, [w.at(line, v, element)], lanes, None)
+            w.store(elements.word, value, w.at(into, v, elements.word), lanes)
+        return [w.at(line, width, element), w.at(into, size, elements.word)]
+
+    def one_line(k, _):
+        line = w.at(source, w.mul(k, step_k), element)
+        into = w.at(target, w.mul(k, width), elements.word)
+        w.for_range(0, panels, 1, one_panel, [("ptr", line), ("ptr", into)], runs_once=True)
+
+    w.for_range(0, depth, 1, one_line)
 
 
 def pack_columns_transposed(w, elements, source, step_n, depth, target, width, lanes, count):

@@ -18,23 +18,36 @@ import functools
 
 from ...ir.types import kind_of, nbytes_of
 from .elements import elements_of
+from .pack_operands import COLUMN_GROUP
 from .plan_skinny import DOT_ROWS, LARGE_MATRIX, plan_skinny
+from .plan_streamed import STREAMED_DEPTH, is_streamed, plan_streamed
 from .shape import ContractionPlan, ContractionShape, Epilogue
-from .steps import CHAIN, one_step, round_up, strides_of, work_of
-from .streamed import PARAMETERS as STREAMED_PARAMETERS
-from .streamed import StreamedSchedule
-from .tiled import COLUMN_GROUP, TiledSchedule
+from .steps import (
+    CHAIN,
+    PAIRS,
+    PIECE_FLOPS,
+    ROW_PAD,
+    even,
+    one_step,
+    round_up,
+    strides_of,
+    work_of,
+)
 from .tiled import PARAMETERS as TILED_PARAMETERS
+from .tiled import TiledSchedule
 
 # Words along k of one block, where rows of a are read in place, and the columns packed at a time: a
 # panel of b is then an eighth of the second cache. (With one of 2 MiB, an Emerald Rapids, products
 # of 1024 x 1024 take 6 to 9 % longer if blocks are half as deep; with AVX2, a Zen 3, 2 to 3 %.)
-IN_PLACE, IN_PLACE_LARGE, IN_PLACE_NARROW = (512, 512), (1024, 128), (1024, 512)
+IN_PLACE, IN_PLACE_LARGE, IN_PLACE_NARROW = (512, 512), (1024, 128), (1024, 192)
+# With AVX2, where rows are so many that reading them again costs more than a block that the second
+# cache does not hold. (100 x 1000 x 1000 takes .93 of the time with 192, 256 x 1024 x 1024 .94;
+# 4096 x 512 x 512 .94 with 512.)
+MANY_ROWS, COLUMNS_OF_MANY = 1024, 512
 LARGE_SECOND_CACHE = 2 << 20
 # the same when rows of a are packed beside it (measured: 256 loses 3 to 6 % with AVX-512, where the
 # tile has 64 columns; where it has 24, 256 gains 2 to 4 and 512 again as much)
 PACKED_DEPTH, PACKED_DEPTH_NARROW = 128, 512
-ROW_PAD = 16  # words between packed rows, against addresses that are equal modulo 4 KiB
 MOST_ROWS = 1024
 # where sums are short, each row of c is soon needed again for the next columns: as many rows at a
 # time as a small table of pages knows (a Zen 1; 2048 x 64 x 2048 .95 of the time, of 32 .84)
@@ -50,14 +63,8 @@ IN_PLACE_BYTES = 40 << 10  # about the first cache
 # does not pay for.
 AT_ONCE, AT_ONCE_FLOPS = 8, 4 << 20
 SLOW = 0.8  # how fast a thread may be on a machine that is shared, where the others are 1
-PIECE_FLOPS = 2 << 20  # about 10 us: less is not worth another thread
-PAIRS = 32  # from this many rows, columns and depth, dot-product words are worth their packing
 MASKED_ROWS = 18  # masked loads for so many cost more than a copy of b with zeros at its side
-STREAMED_ROWS = 48  # from 64 rows on, a packed copy of b is paid for
 TURNED_ROWS = 48  # the same, where b is contiguous along k
-STREAMED_DEPTH = 32  # lines of b in a block: with 8 KiB lines two blocks are half the second cache
-STREAMED_LINE = 8 << 10
-SECOND_CACHE, BEYOND_CACHES = 2 << 20, 8 << 20
 
 
 @functools.lru_cache(maxsize=1024)
@@ -73,8 +80,8 @@ def plan_contraction(
         return _plan_tiled(shape, target, num_threads_hint, epilogue, False)
     both = ((shape, False), (shape.transposed(), True))
     for candidate, swapped in both:
-        if _is_streamed(candidate, target):
-            return _plan_streamed(candidate, target, num_threads_hint, epilogue, swapped)
+        if is_streamed(candidate, target):
+            return plan_streamed(candidate, target, num_threads_hint, epilogue, swapped)
     for candidate, swapped in both:
         if _fills_vectors(candidate, target):
             other = candidate.transposed()
@@ -121,76 +128,6 @@ def _fills_vectors(shape, target) -> bool:
     return filled >= 0.8 and is_large and k >= (256 if shape.c[1] == 1 else 1024)
 
 
-# ---- more rows, a large matrix ------------------------------------------------------------------
-
-
-def _is_streamed(shape, target) -> bool:
-    """Whether b is to be read in place, once: so few rows do not pay for a copy of it."""
-    m, n, k, nbytes = shape.m, shape.n, shape.k, nbytes_of(shape.dtype_in)
-    codes = (shape.dtype_in, shape.dtype_acc, shape.dtype_out)
-    elements = elements_of(*codes, target, pairs=min(m, n, k) >= PAIRS)
-    in_place = target.avx512 or (target.avx2 and elements.is_native)  # it wants masked loads
-    if shape.b[2] != 1 or not in_place or kind_of(elements.acc) != "f" or elements.mode != "plain":
-        return False
-    # up to 4 rows axpy reads b at least as fast, unless its sums go to the third cache and back
-    fewest = 3 if elements.is_native and n * k * nbytes >= BEYOND_CACHES else 5
-    # sums are stored once more than a tile's, and their last group may be mostly empty; a copy of
-    # what the second cache holds is paid for by 32 rows
-    least = LARGE_MATRIX if m <= 24 else SECOND_CACHE
-    line, depth = (512, 128) if m <= 16 else (1024, 256)
-    is_large = n * k * nbytes >= least and n * nbytes >= line and k >= depth
-    return fewest <= m <= STREAMED_ROWS and is_large
-
-
-def _streamed_tile(m, target) -> tuple[int, int]:
-    """(rows, vectors): as few groups of rows as registers allow, then as many vectors."""
-    most = 14 if target.avx512 else 6
-    rows = -(-m // -(-m // most))
-    return rows, (4 if rows <= 6 else 3 if rows <= 9 else 2) if target.avx512 else 2
-
-
-def _streamed_columns(shape, wanted, threads, width) -> tuple[int, int]:
-    """Columns of (a piece, a strip of it). Lines of 8 KiB are the fastest, of 4 KiB nearly as fast,
-    and shorter ones are worth it only if a thread had nothing to do otherwise."""
-    line = shape.n * nbytes_of(shape.dtype_in)
-    parts = min(-(-wanted // shape.batch), max(line // (STREAMED_LINE // 2), threads))
-    piece = _even(shape.n, -(-shape.n // parts), width)
-    return piece, _even(piece, STREAMED_LINE // nbytes_of(shape.dtype_in), width)
-
-
-def _plan_streamed(shape, target, threads, epilogue, swapped):
-    m, n, batch, work = shape.m, shape.n, shape.batch, work_of(shape, epilogue)
-    elements = elements_of(shape.dtype_in, shape.dtype_acc, shape.dtype_out, target, pairs=False)
-    lanes = elements.lanes(target)
-    rows, vectors = _streamed_tile(m, target)
-    a = "k" if shape.a[2] == 1 else "m" if shape.a[1] == 1 else "any"
-    schedule = StreamedSchedule(
-        elements, lanes, rows, vectors, a, STREAMED_DEPTH, STREAMED_DEPTH + ROW_PAD,
-        shape.c[2] == 1, swapped, shape.inner_batch > 1,
-    )  # fmt: skip
-    wanted = max(1, min(work // PIECE_FLOPS, 2 * threads)) if threads > 1 else 1
-    block, strip = _streamed_columns(shape, wanted, threads, schedule.width)
-    column_pieces, group = -(-n // block), -(-batch // wanted)
-    sum_rows = round_up(m, rows)
-    pitch = round_up(sum_rows, lanes)
-    a_words = STREAMED_DEPTH * pitch if a == "m" else sum_rows * schedule.pitch
-    a_bytes = round_up(a_words * elements.word_bytes, 64)
-    sum_bytes = round_up(sum_rows * round_up(strip, schedule.width) * elements.word_bytes, 64)
-    chain = _even(shape.k, CHAIN, STREAMED_DEPTH)
-    total_offset = a_bytes + sum_bytes * (shape.k > chain)
-    piece_bytes = total_offset + sum_bytes
-    values = strides_of(shape) | {
-        "m": m, "n": n, "k": shape.k, "batch": batch, "inner": shape.inner_batch, "group": group,
-        "column_block": block, "column_pieces": column_pieces, "piece_bytes": piece_bytes,
-        "pitch": pitch, "strip": strip, "runs": max(1, strip // (STREAMED_DEPTH * lanes)),
-        "sum_offset": a_bytes, "sum_rows": sum_rows, "chain": chain, "total_offset": total_offset,
-    }  # fmt: skip
-    extent = -(-batch // group) * column_pieces
-    return one_step(
-        schedule, values, STREAMED_PARAMETERS, extent, piece_bytes, shape, target, epilogue
-    )
-
-
 # ---- the tile -----------------------------------------------------------------------------------
 
 
@@ -230,7 +167,7 @@ def _plan_tiled(shape, target, threads, epilogue, swapped):
     if blocked:
         is_shared = elements.is_float and a == "rows"  # with the streamed schedule
         multiple = STREAMED_DEPTH if is_shared else elements.group * 8
-        chain = _even(k, depth // chains, multiple)
+        chain = even(k, depth // chains, multiple)
         if shape.segments > 1:
             chain = run * max(1, depth // chains // run)
         k_block = chains * chain
@@ -244,7 +181,7 @@ def _plan_tiled(shape, target, threads, epilogue, swapped):
         _at_once(shape, target, run),
     )  # fmt: skip
     work = work_of(shape, epilogue)
-    most_columns = _in_place(target)[1] if a == "rows" else 1024
+    most_columns = _columns_in_place(target, m) if a == "rows" else 1024
     sizes = _pieces(shape, schedule, threads, work, most_columns, target.avx512)
     values = strides_of(shape) | sizes
     values |= {"m": m, "n": n, "k": k, "batch": batch, "k_block": k_block}
@@ -294,6 +231,11 @@ def _in_place(target) -> tuple[int, int]:
     return IN_PLACE if target.avx512 else IN_PLACE_NARROW
 
 
+def _columns_in_place(target, m) -> int:
+    is_narrow = _in_place(target) == IN_PLACE_NARROW
+    return COLUMNS_OF_MANY if is_narrow and m > MANY_ROWS else _in_place(target)[1]
+
+
 def _pieces(shape, schedule, threads, work, most_columns, wide: bool) -> dict:
     """Spans of one piece and the blocks inside it.
 
@@ -308,9 +250,9 @@ def _pieces(shape, schedule, threads, work, most_columns, wide: bool) -> dict:
     parts = -(-wanted // batch)
     width = schedule.vectors * schedule.lanes if schedule.tail_rows else n
     if schedule.b == "columns":
-        row_span = max(_even(m, -(-m // parts), COLUMN_GROUP), 2 * COLUMN_GROUP)
+        row_span = max(even(m, -(-m // parts), COLUMN_GROUP), 2 * COLUMN_GROUP)
         column_parts = -(-parts // -(-m // row_span))
-        column_span = max(_even(n, -(-n // column_parts), width), 2 * width)
+        column_span = max(even(n, -(-n // column_parts), width), 2 * width)
     else:
         least = 2 * width if schedule.a == "rows" else 4 * width
         steps = (width, schedule.lanes) if schedule.tail_rows else (width,)
@@ -318,25 +260,19 @@ def _pieces(shape, schedule, threads, work, most_columns, wide: bool) -> dict:
         column_span = max(_balanced(n, parts, steps, least, beside, each), least)
         column_parts = -(-n // column_span)
         row_parts = min(-(-parts // column_parts), max(m // (256 if column_parts > 1 else 64), 1))
-        row_span = _even(m, -(-m // row_parts), COLUMN_GROUP)
+        row_span = even(m, -(-m // row_parts), COLUMN_GROUP)
     row_block = row_span
     if schedule.packs:
         is_shallow = shape.k <= SHALLOW and not wide
         most_rows = ROWS_OF_SHALLOW if is_shallow else MOST_ROWS
-        row_block = _even(min(row_span, m), most_rows, COLUMN_GROUP)
+        row_block = even(min(row_span, m), most_rows, COLUMN_GROUP)
     column_block = column_span
     if schedule.packs and schedule.tail_rows:
-        column_block = _even(min(column_span, n), most_columns, width)
+        column_block = even(min(column_span, n), most_columns, width)
     return {
         "group": -(-batch // wanted), "row_span": row_span, "column_span": column_span,
         "row_block": row_block, "column_block": column_block,
     }  # fmt: skip
-
-
-def _even(k, most, multiple) -> int:
-    """The smallest multiple that needs no more blocks than `most` does."""
-    blocks = -(-k // most)
-    return round_up(-(-k // blocks), multiple)
 
 
 def _balanced(n, parts, steps, least, threads, each) -> int:
@@ -351,7 +287,7 @@ def _balanced(n, parts, steps, least, threads, each) -> int:
     fewest = parts if room >= parts else max(min(parts, threads), room // 2)
     fewest = min(fewest, threads) if each else fewest
     counts = range(max(fewest, 1), 3 * parts + 1)
-    spans = {max(_even(n, -(-n // count), step), least) for count in counts for step in steps}
+    spans = {max(even(n, -(-n // count), step), least) for count in counts for step in steps}
 
     def effort(columns):  # what is left of a tile is done by vectors
         return columns + (COLUMN_ALONE - 1) * (columns % width) + each * (columns > 0)

@@ -7,6 +7,9 @@ from .shape import ContractionKernel, ContractionPlan, ContractionStep
 
 # Terms of a sum that follow one another at most, where rows are read in place: on all machines.
 CHAIN = 512
+PIECE_FLOPS = 2 << 20  # about 10 us: less is not worth another thread
+ROW_PAD = 16  # words between packed rows, against addresses that are equal modulo 4 KiB
+PAIRS = 32  # from this many rows, columns and depth, dot-product words are worth their packing
 
 
 def strides_of(shape) -> dict:
@@ -37,3 +40,9 @@ def work_of(shape, epilogue) -> int:
 def round_up(value: int, multiple: int) -> int:
     """The smallest multiple that is not below `value`."""
     return -(-value // multiple) * multiple
+
+
+def even(k, most, multiple) -> int:
+    """The smallest multiple that needs no more blocks than `most` does."""
+    blocks = -(-k // most)
+    return round_up(-(-k // blocks), multiple)

@@ -26,9 +26,9 @@ from dataclasses import dataclass
 
 from ..constants_text import type_text
 from ..instructions import Value
-from . import pack
 from .elements import Elements, multiply_add
 from .next_tile import fetch_next_tile
+from .pack_operands import COLUMN_GROUP, pack_a, pack_b
 from .store import Storer
 from .writer import Parameters, Writer, bytes_of
 
@@ -40,8 +40,6 @@ PARAMETERS = (
 )  # fmt: skip
 NOWHERE = 64  # words of 8 bytes: a row of results
 TILE = 256  # the same: all accumulators
-COLUMN_GROUP = 8  # rows of a in one packed panel
-PANELS = 8  # packed together: a line along m may be a page of its own, to be looked up each time
 
 
 @dataclass(frozen=True)
@@ -190,12 +188,12 @@ class _TiledKernel:
             if self.el.group == 1
             else w.udiv(w.add(t.depth, self.el.group - 1), self.el.group)
         )
-        self._pack_a(t)
+        pack_a(self, t)
         group = self.s.vectors * self.s.lanes
         whole = t.n0
         if self.s.tail_rows:
             whole = w.add(t.n0, w.round_down(w.sub(t.n1, t.n0), group))
-        self._pack_b(t, whole)
+        pack_b(self, t, whole)
 
         def left(j):
             return None if self.s.in_vectors else w.sub(t.n1, j)
@@ -211,87 +209,6 @@ class _TiledKernel:
             whole, t.n1, self.s.lanes,
             lambda j, _: self._column_group(t, j, 1, self.s.tail_rows, left(j)),
         )  # fmt: skip
-
-    # ---- packing --------------------------------------------------------------------------
-
-    def _pack_a(self, t):
-        w, p, s, el = self.w, self.p, self.s, self.el.of_a
-        if s.a == "rows":
-            return
-        rows = w.sub(t.m1, t.m0)
-        offset = w.add(w.mul(t.m0, p["a_m"]), w.mul(t.k0, p["a_k"]))
-        source = w.at(t.a, offset, el.source_type)
-        if s.a in ("k", "any"):
-            padded = w.round_up(rows, COLUMN_GROUP)
-            step = 1 if s.a == "k" else p["a_k"]
-            pack.pack_rows(
-                w, el, source, p["a_m"], step, rows, padded, t.depth, t.packed_a, s.pitch, s.lanes
-            )
-            return
-        whole = w.round_down(rows, COLUMN_GROUP)
-        together = w.round_down(rows, COLUMN_GROUP * PANELS)
-        size = w.mul(self.words, COLUMN_GROUP)
-
-        def panel(i, count, panels=1):
-            target = w.at(t.packed_a, w.mul(i, self.words), el.word)
-            start = w.at(source, i, el.source_type)
-            pack.pack_columns(
-                w, el, start, p["a_k"], t.depth, target, COLUMN_GROUP, panels, count, size
-            )
-
-        w.for_range(0, together, COLUMN_GROUP * PANELS, lambda i, _: panel(i, None, PANELS))
-        w.for_range(together, whole, COLUMN_GROUP, lambda i, _: panel(i, None))
-        left = w.sub(rows, whole)
-        w.when(w.compare("ne", left, 0), lambda: panel(whole, left))
-
-    def _pack_b(self, t, whole):
-        w, p, s, el = self.w, self.p, self.s, self.el
-        if s.b == "columns":
-            return
-
-        def start(j):
-            offset = w.add(w.mul(t.k0, p["b_k"]), w.mul(j, p["b_n"]))
-            target = w.at(t.packed_b, w.mul(w.sub(j, t.n0), self.words), el.word)
-            return w.at(t.b, offset, el.source_type), target
-
-        group = s.vectors * s.lanes
-        if s.b == "n":
-
-            def panel(j, vectors, count):
-                source, target = start(j)
-                pack.pack_columns(w, el, source, p["b_k"], t.depth, target, s.lanes, vectors, count)
-
-            if not s.tail_rows:
-                panel(t.n0, s.vectors, w.sub(t.n1, t.n0))
-                return
-            w.for_range(t.n0, whole, group, lambda j, _: panel(j, s.vectors, None))
-            w.for_range(whole, t.n1, s.lanes, lambda j, _: panel(j, 1, w.sub(t.n1, j)))
-            return
-
-        def vector(j, _):
-            """One vector of columns: in the middle of a whole panel, or a panel of its own."""
-            at = w.sub(j, t.n0)
-            lane = w.urem(at, group)
-            width = group
-            if s.tail_rows:
-                inside = w.compare("slt", j, whole)
-                lane = w.select(inside, lane, 0)
-                width = w.select(inside, group, s.lanes)
-            source, _ = start(j)
-            base = w.add(w.mul(w.sub(at, lane), self.words), lane)
-            target = w.at(t.packed_b, base, el.word)
-            count = w.sub(t.n1, j)
-            if s.b == "k":
-                pack.pack_columns_transposed(
-                    w, el, source, p["b_n"], t.depth, target, width, s.lanes, count
-                )
-            else:
-                pack.pack_one_by_one(
-                    w, el, source, p["b_k"], p["b_n"], 0, t.depth, target, width,
-                    w.smaller(count, s.lanes),
-                )  # fmt: skip
-
-        w.for_range(t.n0, t.n1, s.lanes, vector)
 
     # ---- the tile -------------------------------------------------------------------------
 
