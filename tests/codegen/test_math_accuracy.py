@@ -262,7 +262,9 @@ def distances():
 
 @pytest.mark.parametrize("copies", [1, 2])
 @pytest.mark.parametrize("lanes", [None, 1])
-@pytest.mark.parametrize("name", ["exp_raised", "exp_raised_any", "exp_distance"])
+@pytest.mark.parametrize(
+    "name", ["exp_raised", "exp_raised_any", "exp_distance", "exp_distance_any"]
+)
 @pytest.mark.parametrize("target", TARGETS)
 def test_exponential_of_a_distance(name, target, lanes, copies):
     """It is off by two ulp (two and a half if it is a product) and, with AVX-512, by what float32
@@ -291,8 +293,21 @@ def test_raised_exponential_far_away(target, lanes):
 @pytest.mark.parametrize("target", TARGETS)
 def test_distance_far_away(target):
     x = np.array([-110, -1e9, -3e38, -np.inf, np.nan], np.float32)
-    got = build("exp_distance", "float", target)(x)
-    assert (got[:-1] == 0).all() and np.isnan(got[-1])
+    for name in ("exp_distance", "exp_distance_any"):
+        got = build(name, "float", target)(x)
+        assert (got[:-1] == 0).all() and np.isnan(got[-1])
+
+
+@pytest.mark.parametrize("lanes", [None, 1])
+@pytest.mark.parametrize("target", TARGETS)
+def test_distance_above(target, lanes):
+    """Right as far as a guess may be good, then as great, or greater."""
+    function = build("exp_distance_any", "float", target, lanes=lanes)
+    x = np.linspace(0, 40, 20_001).astype(np.float32)
+    exact = np.exp(x.astype(float))
+    np.testing.assert_allclose(function(x), exact, rtol=2.0**-21)
+    above = np.array([40.5, 41, 50, 88, 89, 200, 1e9, 3e38, np.inf], np.float32)
+    assert (function(above) > 2e17).all()
 
 
 @pytest.mark.parametrize("type_name", ["float", "double"])

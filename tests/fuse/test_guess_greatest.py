@@ -9,15 +9,23 @@ import jitney as jax
 import jitney.numpy as jnp
 from jitney import _native
 from jitney.backend.host import host_target
+from jitney.fuse import guess_greatest
 from jitney.testing.stages import check_all_stages
 
 TARGET = host_target()
 pytestmark = pytest.mark.skipif(
     not TARGET.looks_up_powers, reason="exponentials are of distances alone"
 )
-of_any_distance = pytest.mark.skipif(
-    not TARGET.avx512, reason="exponentials that are kept are of distances from the greatest"
+of_float64 = pytest.mark.skipif(
+    not TARGET.avx512, reason="the exponential of any distance takes more than is gained"
 )
+
+
+@pytest.fixture(autouse=True)
+def near_and_far(monkeypatch):
+    """Also where no time is gained, since columns are few."""
+    monkeypatch.setattr(guess_greatest, "FAR_ELEMENTS", 1)
+    monkeypatch.setattr(guess_greatest, "LEAST_DOWN", 1)
 
 
 def greatest(x, axis=-1):
@@ -71,10 +79,18 @@ def test_guessed_of_columns(name):
     assert is_guessed(lambda x: INVARIANT[name](x, axis=0), rows(300, 600))
 
 
-@of_any_distance
 @pytest.mark.parametrize("name", [n for n in INVARIANT if n not in ("entropy", *ONLY_SUMMED)])
 def test_guessed_of_columns_that_are_kept(name):
     assert is_guessed(lambda x: INVARIANT[name](x, axis=0), rows(300, 600))
+
+
+@pytest.mark.skipif(TARGET.avx512, reason="there it takes no operation more")
+def test_kept_columns_are_guessed_where_that_pays(monkeypatch):
+    monkeypatch.undo()
+    softmax = lambda x: jax.nn.softmax(x, 0)
+    assert is_guessed(softmax, rows(1000, 1001))
+    assert not is_guessed(softmax, rows(302, 604))  # no other test has planned it
+    assert not is_guessed(softmax, rows(9, 100_000))
 
 
 @pytest.mark.parametrize("name", ONLY_SUMMED)
@@ -87,7 +103,6 @@ def test_not_guessed_of_rows_that_are_kept():
     assert not is_guessed(jax.nn.softmax, rows())
 
 
-@of_any_distance
 def test_guessed_in_gradients():
     def loss(x):
         return jax.nn.logsumexp(x, 0).sum()
@@ -99,7 +114,7 @@ def test_guessed_in_gradients():
     np.testing.assert_allclose(got, in_numpy("softmax", x, 0), rtol=3e-6, atol=1e-30)
 
 
-@of_any_distance
+@of_float64
 def test_guessed_in_float64():
     with jax.enable_x64(True):
         assert is_guessed(lambda x: jax.nn.softmax(x, 0), rows(300, 600).astype(float))

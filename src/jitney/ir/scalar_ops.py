@@ -148,7 +148,7 @@ _RULES = {
     "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater,
     "ge": np.greater_equal, "floor": np.floor, "ceil": np.ceil, "round_even": np.rint,
     "trunc": np.trunc, "exp": np.exp, "exp_nonpositive": np.exp, "exp_distance": np.exp,
-    "exp2": np.exp2, "exp_raised_near": _exp_raised_near,
+    "exp_distance_any": np.exp,    "exp2": np.exp2, "exp_raised_near": _exp_raised_near,
     "exp_raised": _exp_raised, "exp_raised_any": _exp_raised, "expm1": np.expm1, "log": np.log,
     "log1p": np.log1p, "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin,
     "acos": np.arccos, "atan": np.arctan, "atan2": np.arctan2, "sinh": np.sinh, "cosh": np.cosh,

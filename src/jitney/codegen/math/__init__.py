@@ -31,6 +31,7 @@ FUNCTIONS = {
     "exp": exponential.exp,
     "exp_nonpositive": exponential.exp_nonpositive,
     "exp_distance": exponential.exp_distance,
+    "exp_distance_any": exponential.exp_distance_any,
     "exp_raised": exponential.exp_raised,
     "exp_raised_any": exponential.exp_raised_any,
     "exp2": exponential.exp2,

@@ -122,6 +122,15 @@ def exp_distance(e, x):
     return scale_by_power(e, e.fma(slope, e.fmul(r, power), power), n)
 
 
+@in_a_register("float")
+def exp_distance_any(e, x):
+    """As `exp_distance`, of any x: above 40 a number as great as that of 40."""
+    if not eighths.has(e, x):
+        return exp_distance(e, x) if _has_table(e, x) else exp(e, x)
+    x = e.clamp_fast(_EXP_RANGE[x.type][0], x, _RAISED_MOST)
+    return eighths.exp_nonpositive(e, x, of_distance=True)
+
+
 class Factored(Value):
     """A product that is only added, by a multiply-add: `first`, whose `names` these are, times
     `second`."""
