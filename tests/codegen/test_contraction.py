@@ -324,6 +324,27 @@ def test_a_large_second_cache_changes_no_bits(layouts):
     assert_product(found[0], a, b, "f32", "f32")
 
 
+@pytest.mark.parametrize("gap", [0, 1, 3])
+@pytest.mark.parametrize("code", ["f32", "bf16", "f64", "i32"])
+@pytest.mark.parametrize("name", TARGETS)
+def test_whole_stores_stay_within(name, code, gap):
+    """Rows of c that follow one another, or not, and what is behind them and between."""
+    rng = np.random.default_rng(13)
+    for batch, m, n, k in (
+        (1, 100, 5, 7), (1, 33, 6, 3), (2, 17, 3, 20), (1, 9, 7, 0), (3, 1, 5, 4), (1, 64, 1, 3),
+        (1, 50, 10, 9), (2, 31, 17, 5), (1, 40, 23, 2), (1, 5, 2, 600), (1, 20, 9, 1100),
+        (1, 30, 30, 30), (2, 19, 25, 3), (1, 33, 100, 8), (1, 3, 37, 5), (1, 60, 500, 40),
+    ):  # fmt: skip
+        a = random_array(rng, (batch, m, k), code)
+        b = random_array(rng, (batch, k, n), code)
+        for threads, pieces in ((1, None), (4, 1)):
+            room = np.full((batch * m * (n + gap) + 64,), 77, a.dtype)
+            c = room[: batch * m * (n + gap)].reshape(batch, m, n + gap)
+            contract(a, b, c[:, :, :n], TARGETS[name], threads=threads, pieces=pieces)
+            assert_product(c[:, :, :n], a, b, code, code)
+            assert (room[c.size :] == 77).all() and (c[:, :, n:] == 77).all()
+
+
 @pytest.mark.parametrize("code", ["f32", "f64", "bf16", "i32"])
 @pytest.mark.parametrize("name", TARGETS)
 def test_panels_packed_together(name, code):
@@ -436,8 +457,11 @@ def test_sums_of_all_rows_of_a_tile_have_room(name, rows):
 @pytest.mark.parametrize("name", [n for n, t in TARGETS.items() if t.avx2 and not t.avx512])
 def test_few_columns_fill_vectors_of_avx2(name):
     """Where results are contiguous along the few columns, the tile has no lanes to fold."""
-    for n, label in ((4, "thin_dot"), (8, "gemm"), (12, "gemm"), (16, "gemm")):
-        a, b = np.zeros((1, 2000, 32), np.float32), np.zeros((1, 32, n), np.float32)
+    for n, k, label in (
+        (2, 16, "thin_dot"), (3, 16, "gemm"), (4, 32, "gemm"), (4, 64, "thin_dot"), (5, 64, "gemm"),
+        (8, 32, "gemm"), (12, 32, "gemm"), (16, 32, "gemm"),
+    ):  # fmt: skip
+        a, b = np.zeros((1, 2000, k), np.float32), np.zeros((1, k, n), np.float32)
         shape = shape_of(a, b, np.zeros((1, 2000, n), np.float32))
         kernel = plan_contraction(shape, TARGETS[name]).steps[0].kernel
         assert kernel.name.startswith(f"k_{label}_"), (n, kernel.name)

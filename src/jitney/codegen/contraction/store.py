@@ -141,11 +141,13 @@ class Storer:
         return value
 
     def store_row(
-        self, accumulators, lanes, pointer, stride, batch, row, column, count=None
+        self, accumulators, lanes, pointer, stride, batch, row, column, count=None, stored=None
     ) -> None:
-        """Store vectors along n at `pointer`; `count` elements exist; `stride` between elements."""
+        """Store vectors along n at `pointer`; `count` elements exist, so many are `stored` (None:
+        as many); `stride` between elements."""
         w, type_ = self.w, self.elements.result_type
         value = self.finish(accumulators, lanes, batch, row, column, count)
+        count = count if stored is None else stored
         for v, name in enumerate(value.names):
             offset = v * lanes
             address = w.at(pointer, w.mul(offset, stride), type_)
