@@ -178,7 +178,7 @@ def _plan_tiled(shape, target, threads, epilogue, swapped):
         "c" if in_c else "workspace", packed_depth + ROW_PAD if a in ("k", "any") else 0,
         swapped, shape.inner_batch > 1, shape.segments > 1,
         b == "columns" and not target.avx512 and n % lanes == 0, chains > 1,
-        _at_once(shape, target, run),
+        _at_once(shape, target, run), (blocked or not target.avx512) and not in_place,
     )  # fmt: skip
     work = work_of(shape, epilogue)
     most_columns = _columns_in_place(target, m) if a == "rows" else 1024

@@ -54,7 +54,8 @@ class TiledSchedule:
     b: 'columns' in place, or packed from 'n', 'k' or 'any'. `tail_rows` = 0: all columns fit one
     group of `vectors` vectors. `sums`: where sums wait between blocks of k ('c' or 'workspace').
     `segmented`: k is runs that lie apart in a (a block is some of them). `halves`: a block is two
-    chains of sums. `at_once`: steps along k in one turn of the loop of whole tiles."""
+    chains of sums. `at_once`: steps along k in one turn of the loop of whole tiles. `asks_ahead`:
+    see `next_tile.py`."""
 
     elements: Elements
     lanes: int
@@ -74,6 +75,7 @@ class TiledSchedule:
     in_vectors: bool  # whether columns are whole vectors
     halves: bool
     at_once: int
+    asks_ahead: bool
     label = "gemm"
 
     @property
