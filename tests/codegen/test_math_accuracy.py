@@ -260,11 +260,15 @@ def distances():
     return np.concatenate([np.linspace(-131, 0, 60_001), -np.geomspace(1e-30, 131, 5001)])
 
 
+DISTANCES = [
+    "exp_raised", "exp_raised_any", "exp_raised_kept", "exp_raised_kept_any", "exp_distance",
+    "exp_distance_any",
+]  # fmt: skip
+
+
 @pytest.mark.parametrize("copies", [1, 2])
 @pytest.mark.parametrize("lanes", [None, 1])
-@pytest.mark.parametrize(
-    "name", ["exp_raised", "exp_raised_any", "exp_distance", "exp_distance_any"]
-)
+@pytest.mark.parametrize("name", DISTANCES)
 @pytest.mark.parametrize("target", TARGETS)
 def test_exponential_of_a_distance(name, target, lanes, copies):
     """It is off by two ulp (two and a half if it is a product) and, with AVX-512, by what float32
@@ -293,7 +297,8 @@ def test_raised_exponential_far_away(target, lanes):
 @pytest.mark.parametrize("target", TARGETS)
 def test_distance_far_away(target):
     x = np.array([-110, -1e9, -3e38, -np.inf, np.nan], np.float32)
-    for name in ("exp_distance", "exp_distance_any"):
+    for name in ("exp_distance", "exp_distance_any", "exp_raised_kept", "exp_raised_kept_any"):
+        x[0] = -140 if "raised" in name else -110
         got = build(name, "float", target)(x)
         assert (got[:-1] == 0).all() and np.isnan(got[-1])
 
@@ -302,12 +307,13 @@ def test_distance_far_away(target):
 @pytest.mark.parametrize("target", TARGETS)
 def test_distance_above(target, lanes):
     """Right as far as a guess may be good, then as great, or greater."""
-    function = build("exp_distance_any", "float", target, lanes=lanes)
     x = np.linspace(0, 40, 20_001).astype(np.float32)
-    exact = np.exp(x.astype(float))
-    np.testing.assert_allclose(function(x), exact, rtol=2.0**-21)
     above = np.array([40.5, 41, 50, 88, 89, 200, 1e9, 3e38, np.inf], np.float32)
-    assert (function(above) > 2e17).all()
+    for name, power in (("exp_distance_any", 1.0), ("exp_raised_kept_any", 2.0**RAISED)):
+        function = build(name, "float", target, lanes=lanes)
+        exact = power * np.exp(x.astype(float))
+        np.testing.assert_allclose(function(x), exact, rtol=2.0**-21)
+        assert (function(above) > 2e17 * power).all()
 
 
 @pytest.mark.parametrize("type_name", ["float", "double"])

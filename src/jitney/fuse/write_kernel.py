@@ -26,6 +26,7 @@ from .number_slots import number_slots
 from .pair_rows import pair_rows
 from .pipeline_rows import pipeline_rows
 from .raise_exponentials import raise_exponentials
+from .raise_shares import raise_shares
 from .reach_memory import reach_memory
 from .reuse_kernel import Recorder, describe, remember, reuse
 from .schedule import leaves_caches, schedule_kernel
@@ -130,6 +131,7 @@ def _step_of(partition: Any, builder: KernelBuilder, stores, label: str) -> Kern
     pipeline_rows(kernel, used, partition.target)
     used = guess_greatest(kernel, used, partition.target)
     used = pair_rows(kernel, used, partition.target)
+    raise_shares(kernel, used, partition.target)
     used = add_negatives(kernel, used, partition.target)
     stagger_turns(kernel, used, partition.target, repeated=partition.is_nested)
     find_by_blocks(kernel, partition.target)

@@ -34,6 +34,8 @@ FUNCTIONS = {
     "exp_distance_any": exponential.exp_distance_any,
     "exp_raised": exponential.exp_raised,
     "exp_raised_any": exponential.exp_raised_any,
+    "exp_raised_kept": exponential.exp_raised_kept,
+    "exp_raised_kept_any": exponential.exp_raised_kept_any,
     "exp2": exponential.exp2,
     "expm1": exponential.expm1,
     "sinh": exponential.sinh,

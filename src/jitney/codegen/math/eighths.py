@@ -49,9 +49,19 @@ def exp(e, x):
 def exp_nonpositive(e, x, of_distance=False):
     """The same of x <= 0. `of_distance`: see `_reduce`."""
     far = FAR["float"]
-    _, bits, r = _reduce(e, x, _BIAS + far, of_distance)
+    return e.fmul(_exp_times(e, x, far, of_distance), e.like(x, 2.0**-far))
+
+
+def exp_raised(e, x):
+    """2^RAISED e^x, x a distance."""
+    return _exp_times(e, x, RAISED, True)
+
+
+def _exp_times(e, x, more, of_distance):
+    """2^more e^x."""
+    _, bits, r = _reduce(e, x, _BIAS + more, of_distance)
     power = _power(e, bits)
-    return e.fmul(e.muladd(_fraction(e, r), power, power), e.like(x, 2.0**-far))
+    return e.muladd(_fraction(e, r), power, power)
 
 
 def raised_factors(e, x):

@@ -156,6 +156,28 @@ def exp_raised_any(e, x):
     return _raised(e, x)
 
 
+@in_a_register("float")
+def exp_raised_kept(e, x):
+    """As `exp_raised`, as good as `exp_distance`."""
+    return _kept(e, x, falls=True)
+
+
+@in_a_register("float")
+def exp_raised_kept_any(e, x):
+    """As `exp_raised_kept`, of any x: above 40 a number as great as that of 40."""
+    return _kept(e, x)
+
+
+def _kept(e, x, falls=False):
+    """0 far away, since products of it are quick then (see `_LEAST_POWER`)."""
+    least = _EXP_RANGE[x.type][0]
+    if falls:
+        x = e.fast_max(e.like(x, least), x)
+    else:
+        x = e.clamp_fast(least, x, _RAISED_MOST)
+    return eighths.exp_raised(e, x) if eighths.has(e, x) else _raised_by_halves(e, x)
+
+
 def _raised(e, x, falls=False):
     found = raised_factors(e, x, falls)
     if found is None:
