@@ -51,7 +51,8 @@ class Accesses:
             if not x.args and int(place.step) > 0:
                 reach = self._last_column(number, position)
             value = strided.load(
-                self.e, code, pointer, place, self.lanes, mask, bool(x.args), reach, self.squares
+                self.e, code, pointer, place, self.lanes, mask, bool(x.args), reach,
+                self.short_rows_read,
             )
         else:
             value = None

@@ -85,7 +85,7 @@ class KernelEmitter(Accesses, VectorLoops):
         self.row_before: dict = {}  # what the row before has loaded (joined_rows.py)
         self._columns_read: dict | None = None  # of short rows, the last one
         # columns of rows that were transposed (row_squares.py), vectors of short rows (strided.py)
-        self.squares: dict = {}
+        self.short_rows_read: dict = {}
         self.anew: Value | None = None  # lanes that no vector before had, where one begins early
         self.left: str | None = None  # rows (or elements) that are left for a masked vector
         self._down: int | None = None  # the loop that goes down the columns of a vector of rows

@@ -29,10 +29,10 @@ def load(k, x, place) -> Value:
     # a constant that is no column of the row says where other rows begin
     start = place.skip // k.lanes * k.lanes
     key = number, terms, memory.column_of(constant)[0], start
-    if key not in k.squares:  # each when it is asked for: no row of 64 fits in registers
+    if key not in k.short_rows_read:  # each when it is asked for: no row of 64 fits in registers
         count = k._last_column(number, position) + 1 - start  # behind may be the end of the array
-        k.squares[key] = _columns(k, code, f"%b{number}", place, start, min(count, k.lanes))
-    names = tuple(columns[place.skip - start] for columns in k.squares[key])
+        k.short_rows_read[key] = _columns(k, code, f"%b{number}", place, start, min(count, k.lanes))
+    names = tuple(columns[place.skip - start] for columns in k.short_rows_read[key])
     return memory.from_memory(k.e, code, Value(names, memory.memory_type(code), k.lanes))
 
 

@@ -80,13 +80,13 @@ class VectorLoops:
         labels = [e.fresh_label(f"{label}.{part}") for part in ("head", "body", "done")]
         index = e.fresh()
         phis = [Value(tuple(e.fresh() for _ in v.names), v.type, v.lanes) for v in carried]
-        memo, values, squares = dict(e._memory), dict(self.values), dict(self.squares)
+        memo, values, columns = dict(e._memory), dict(self.values), dict(self.short_rows_read)
         before, outer, e.lines, e.block = e.block, e.lines, [], labels[1]
         of_outer, self.before_turns = self.before_turns, ([], memo)
         results = body(index, phis)
         lines, e.lines, e.block = e.lines, outer, before
         (first, _), self.before_turns = self.before_turns, of_outer
-        e._memory, self.values, self.squares = memo, values, squares
+        e._memory, self.values, self.short_rows_read = memo, values, columns
         names = {
             name: (start.text, start.names[k], result.names[k if len(result.names) > 1 else 0])
             for phi, start, result in zip(phis, carried, results, strict=True)
@@ -112,10 +112,7 @@ class VectorLoops:
         head, inside, done = turn.labels
         before, following, test = e.block, e.fresh(), e.fresh()
         e.lines += turn.before
-        ends = {name: end for name, (_, _, end) in turn.carried.items()}
-        before_it, lines, stepped = lift_addresses(turn.lines, turn.index, ends)
-        e.lines += before_it
-        steps = {name: self._step_of(of, bounds) for name, of in stepped.items()}
+        lines, steps = self._lift(turn, bounds)
         e.lines += [f"  br label %{head}", f"{head}:"]
         carried = {turn.index: ("i64", bounds.low, following), **turn.carried}
         carried |= {name: ("i64", start, end) for name, (start, end, _) in steps.items()}
@@ -130,6 +127,14 @@ class VectorLoops:
         e.lines += [f"  br label %{head}"]
         e.begin_block(done)
         return turn.phis
+
+    def _lift(self, turn: Turn, bounds) -> tuple[list[str], dict]:
+        """Writes the addresses that no turn changes; the lines that are left of a turn, and the
+        steps of products that the loop carries, by name."""
+        ends = {name: end for name, (_, _, end) in turn.carried.items()}
+        before, lines, stepped = lift_addresses(turn.lines, turn.index, ends)
+        self.e.lines += before
+        return lines, {name: self._step_of(of, bounds) for name, of in stepped.items()}
 
     def _step_of(self, of: Stepped, bounds) -> tuple[str, str, str]:
         """What a value that is carried instead of a product begins with, what it is called at a
@@ -235,7 +240,7 @@ class VectorLoops:
         self.vector_variable = variable
         self.scalars[variable] = self.begun = index
         self.mask = None
-        self.loaded, self.squares = {}, {}
+        self.loaded, self.short_rows_read = {}, {}
         if high is None:
             return
         self.left = left = e.fresh()
