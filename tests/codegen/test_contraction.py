@@ -347,14 +347,15 @@ def test_whole_stores_stay_within(name, code, gap):
 
 @pytest.mark.parametrize("code", ["f32", "f64", "bf16", "i32"])
 @pytest.mark.parametrize("name", TARGETS)
-def test_panels_packed_together(name, code):
-    """Fewer than go together, as many, more, and columns beside the last one."""
+@pytest.mark.parametrize("layout", "CT")
+def test_panels_packed_together(name, code, layout):
+    """Fewer than go together, as many, more, and columns (or rows of a) beside the last one."""
     rng = np.random.default_rng(11)
-    for n in (95, 96, 97, 191, 192, 193, 215, 217, 409):
-        for k in (1, 5, 300):
-            a = random_array(rng, (1, 30, k), code)
+    for m, n in itertools.product((30, 150), (95, 96, 97, 191, 192, 193, 215, 217, 409)):
+        for k in (1, 5, 300) if m == 30 else (40,):
+            a = random_array(rng, (1, m, k), code, layout)
             b = random_array(rng, (1, k, n + 7), code)[:, :, 3:-4]  # with what must not be read
-            c = np.zeros((1, 30, n), a.dtype)
+            c = np.zeros((1, m, n), a.dtype)
             contract(a, b, c, TARGETS[name])
             assert_product(c, a, b, code, code)
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from rule_checks import as_numpy, check_rules, jaxpr_text, normal
 
-import jitney  # noqa: F401
+import jitney
+import jitney.numpy as jnp
 from jitney import lax
 
 T = normal(3, 4, 5, 6)
@@ -88,3 +89,18 @@ def test_weak_types():
 def test_errors(call, error, text):
     with pytest.raises(error, match=text):
         call()
+
+
+@pytest.mark.parametrize("columns", [1, 3, 5, 7, 10, 17, 30, 37])
+def test_of_what_is_overwritten(columns):
+    """A product beside what may lie in its place: a donated operand, the state of a loop."""
+    x, w = normal(40, columns), normal(columns, columns, seed=1) / columns
+    step = lambda x, w: jnp.tanh(lax.dot(x, w) + x)
+    once = np.tanh(x @ w + x)
+    donated = jitney.jit(step, donate_argnums=0)(jnp.array(x), jnp.array(w))
+    np.testing.assert_allclose(donated, once, rtol=1e-5, atol=1e-6)
+    turns = lambda x, w: lax.fori_loop(0, 3, lambda _, x: step(x, w), x)
+    thrice = once
+    for _ in range(2):
+        thrice = np.tanh(thrice @ w + thrice)
+    np.testing.assert_allclose(jitney.jit(turns)(x, w), thrice, rtol=1e-5, atol=1e-6)

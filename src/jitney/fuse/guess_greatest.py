@@ -34,7 +34,7 @@ LARGE = 1e30  # limits that cut off infinities alone
 # With AVX2, of columns whose exponentials are saved: of all, and of one. (A Zen 3, one thread, by
 # turns, softmax down 1000 x 1000 .87 of the time, 2000 x 300 1.01, 50 x 1000 1.24, 8 x 100,000
 # 1.33.)
-FAR_ELEMENTS, LEAST_DOWN = 1 << 19, 256
+FAR_ELEMENTS, FAR_DOWN = 1 << 19, 256
 RAISED = ("exp_raised", "exp_raised_any")
 COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 LINEAR = {"add": (1, 1), "sub": (1, -1), "neg": (-1,)}
@@ -59,9 +59,9 @@ def may_guess(kernel: Kernel, used: list[Expr], target: CpuTarget) -> bool:
     if kernel.lane == "stage" and kernel.saved:
         return False  # where they lie in the first cache, looking for it costs a twentieth
     telling = _telling(kernel)
-    if not target.avx512 and any(map(_is_needed, telling)) and not _comes_from_afar(kernel):
-        return False
     if not telling:
+        return False
+    if not target.avx512 and any(map(_is_needed, telling)) and not _comes_from_afar(kernel):
         return False
     return _Degrees(kernel).leaves_results(used)
 
@@ -113,7 +113,7 @@ def _comes_from_afar(kernel: Kernel) -> bool:
     if kernel.lane != "row" or kernel.stages[0].reductions[0].dtype != "f32":
         return False
     columns, down = math.prod(loop.extent for loop in kernel.rows), kernel.stages[0].loops[0].extent
-    return down >= LEAST_DOWN and columns * down >= FAR_ELEMENTS
+    return down >= FAR_DOWN and columns * down >= FAR_ELEMENTS
 
 
 def _is_cut(x: Expr) -> bool:

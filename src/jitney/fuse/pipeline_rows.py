@@ -45,10 +45,11 @@ MEMORY_BYTES = 96 << 20
 # when it runs (in turns, two threads: 1024 x 1024 114 us with two, 118 with three; 512 x 1024 55
 # and 60; 1000 x 1000 110 and 107).
 AHEAD_IN_CACHES, AHEAD_IN_MEMORY = 3, 8
-# With AVX2, where the columns that go side by side, with what is saved of them, fill a quarter of
-# the second cache: rows come from the third at best. (A Zen 3, one thread, by turns, softmax of the
-# columns of 1024 x 1024 with three rows 1.40, six .56, twelve .43, 24 .71; of 1000 x 1000 1.15,
-# 1.13, .77, .95; of 200 x 4000, which do not, 3 to 5 % more with twelve.)
+# With AVX2, where 32 columns, with what is saved of them, fill a quarter of the second cache: rows
+# come from the third at best. (A Zen 3, one thread, by turns, softmax of columns with a guess, in
+# shares of the time without one and three rows ahead: 1024 x 1024 with three rows 1.40, six .56,
+# twelve .43, 24 .71; 1000 x 1000 1.15, 1.13, .77, .95. 200 x 4000, which do not, takes 3 to 5 %
+# more with twelve.)
 AHEAD_BESIDE_SAVED, BESIDE = 12, 32
 COLUMNS_IN_CACHES = 32 << 20  # bytes in the pipelines of all columns
 
@@ -63,6 +64,7 @@ def pipeline_rows(kernel: Kernel, used: list[Expr], target: CpuTarget) -> None:
 
 
 def _ahead(kernel: Kernel, used: list[Expr], target: CpuTarget) -> int:
+    """How many rows further down are asked for."""
     nbytes = bytes_in_pipeline(kernel, used)  # of a column
     if kernel.saved and not target.avx512 and nbytes * BESIDE >= target.l2_bytes // 4:
         return AHEAD_BESIDE_SAVED

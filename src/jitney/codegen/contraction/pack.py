@@ -18,6 +18,7 @@ and narrower blocks 100 x 1000 x 1000 takes .90 of the time, 256 x 1024 x 1024 .
 """
 
 from ..constants_text import type_text
+from ..emitter import LINE_BYTES
 from ..instructions import Value
 from ..prefetch import NEAR, prefetch_line
 from .elements import memory_type, widen
@@ -25,7 +26,6 @@ from .writer import bytes_of
 
 PANELS = 8  # packed together; 16 are not better, of 4 less is gained
 LINES_AHEAD = 4
-LINE = 64
 
 
 def _words(w, elements, sources, lanes, count):
@@ -99,7 +99,7 @@ def pack_panels(w, elements, source, step_k, depth, target, lanes, vectors, pane
     def one_panel(_, values):
         line, into = values
         far = w.at(line, w.mul(step_k, LINES_AHEAD), element)
-        for place in range(0, width, LINE // bytes_of(element)):
+        for place in range(0, width, LINE_BYTES // bytes_of(element)):
             prefetch_line(w.e, w.at(far, place, element), NEAR)
         for v in range(0, width, lanes):
             value = _words(w, elements, [w.at(line, v, element)], lanes, None)

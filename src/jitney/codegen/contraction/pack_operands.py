@@ -7,7 +7,6 @@ In: the kernel of a register tile and the block's place (`_Piece`). Out: code th
 from . import pack
 
 COLUMN_GROUP = 8  # rows of a in one packed panel
-PANELS = 8  # packed together: a line along m may be a page of its own, to be looked up each time
 
 
 def pack_a(kernel, t) -> None:
@@ -53,8 +52,9 @@ def _pack_lines_of_rows(kernel, t):
     if _goes_line_by_line(kernel, el):
         _pack_panels(kernel, t, el, kernel.p["a_k"], start, 0, whole, COLUMN_GROUP, 1)
     else:
-        together = w.round_down(rows, COLUMN_GROUP * PANELS)
-        w.for_range(0, together, COLUMN_GROUP * PANELS, lambda i, _: panels(i, None, PANELS))
+        size_together = COLUMN_GROUP * pack.PANELS
+        together = w.round_down(rows, size_together)
+        w.for_range(0, together, size_together, lambda i, _: panels(i, None, pack.PANELS))
         w.for_range(together, whole, COLUMN_GROUP, lambda i, _: panels(i, None))
     left = w.sub(rows, whole)
     w.when(w.compare("ne", left, 0), lambda: panels(whole, left))

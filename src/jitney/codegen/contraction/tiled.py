@@ -24,8 +24,9 @@ zeros instead, and their results go to `%nowhere` on the stack. So one tile serv
 [Note: whole stores] Where columns are no whole vectors, and rows of c follow one another, what the
 last vector of a row has too much falls on the rows after it, which are stored later: the columns
 that are left of groups come first, so that also the beginnings of rows are. Only the last rows are
-stored in part, which without AVX-512 takes 20 to 30 cycles a row (a Zen 3, one thread: 1000 x 6 x 6
-.47 of the time, 1000 x 20 x 10 .85).
+stored in part, which without AVX-512 takes 20 to 30 cycles a row. So nothing that is read later may
+lie in the place of c, an epilogue's operand neither: only elementwise kernels write over what they
+read (fuse/plan_buffers.py, in_place.py).
 """
 
 from dataclasses import dataclass
