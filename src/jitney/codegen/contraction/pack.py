@@ -14,7 +14,7 @@ meet the other's filling). Columns beyond the end hold anything: their sums are 
 beyond a page: walking down 24 columns met each line of cache by itself, and those that two panels
 share twice, if lines lie 8 KiB apart and crowd few sets of a cache. So `PANELS` panels are packed
 side by side, line by line, and a line further down is asked for. (A Zen 3, one thread: with this
-and narrower blocks 100 x 1000 x 1000 takes .90 of the time, 256 x 1024 x 1024 .91, 1024^3 .98.)
+and narrower blocks 100 x 1000 x 1000 takes .88 of the time, 256 x 1024 x 1024 .95, 1024^3 .99.)
 """
 
 from ..constants_text import type_text

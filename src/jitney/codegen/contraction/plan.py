@@ -5,7 +5,8 @@ kernel's key (element types, tile, which strides are 1); everything else is a pa
 Invariant: the blocks along k depend on k alone, so results do not depend on threads or pieces.
 
     few rows or columns (<= 16), contiguous along k          dot (if they fill vectors: the tile)
-    3 or 5 to 48 rows, lines of b contiguous, b large        streamed (axpy without masked loads)
+    3 or 5 to 48 rows, with AVX2 to 20 or 24,
+    lines of b contiguous, b large                           streamed (axpy without masked loads)
     up to 8 rows, the same                                   axpy (one row: always)
     the same of up to 5 rows, few vectors along k or n       thin dot, thin axpy
     everything else                                          register tile

@@ -26,7 +26,8 @@ MOST_ROWS = 48  # from 64 rows on, a packed copy of b is paid for
 MOST_ROWS_NARROW, MOST_ROWS_FAR = 20, 24
 # Lines of b in a block: with 8 KiB lines two blocks are half the second cache of 1 MiB. With half
 # of that, a Zen 3, its sets hold all lines of one column only of blocks half as deep (one thread,
-# in shares of NumPy's time: 8 x 2048 x 2048 1.30 with 32, .74 with 16; 16 rows 1.30 and .90).
+# in shares of NumPy's time, while others used the third cache: 8 x 2048 x 2048 1.30 with 32, .74
+# with 16, 16 rows 1.30 and .90; while they did not, 16 gained up to a tenth).
 STREAMED_DEPTH, STREAMED_DEPTH_SMALL = 32, 16
 STREAMED_LINE, SMALL_SECOND_CACHE = 8 << 10, 512 << 10
 SECOND_CACHE, BEYOND_CACHES = 2 << 20, 8 << 20

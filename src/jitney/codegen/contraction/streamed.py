@@ -1,4 +1,4 @@
-"""A schedule for 5 to 48 rows: b is read once, where it lies, in long straight runs.
+"""A schedule for some rows (plan_streamed.py): b is read once, where it lies, in long runs.
 
 In: a `StreamedSchedule`. Out: one kernel whose pieces are (batch group, block of columns); in one
 
