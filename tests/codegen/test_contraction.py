@@ -507,3 +507,40 @@ def test_no_thread_has_much_more_to_do(n, threads):
             continue
         busiest = max(sum(columns[first::threads]) for first in range(threads))
         assert busiest <= most * n / threads, (name, columns)
+
+
+def _sizes_of(m, n, k, target, threads):
+    """(how a is read, parameters by name) of a product whose a is contiguous along its rows."""
+    a = np.zeros((1, k, m), np.float32).transpose(0, 2, 1)
+    b, c = np.zeros((1, k, n), np.float32), np.zeros((1, m, n), np.float32)
+    step = plan_contraction(shape_of(a, b, c), target, threads).steps[0]
+    sizes = dict(zip(TILED_PARAMETERS, step.params))
+    return step.kernel.schedule.a, sizes | {"extent": step.extent}
+
+
+@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize("threads", [2, 3, 16])
+@pytest.mark.parametrize("size", [
+    (64, 64, 1000), (2000, 10, 100), (512, 512, 512), (48, 2048, 2048), (1000, 64, 64),
+    (784, 512, 128), (3000, 3000, 300), (256, 70, 5000),
+])  # fmt: skip
+def test_pieces_that_pack_both_operands(name, threads, size):
+    """Two threads have something to do, and none of them much more than its share."""
+    m, n, k = size
+    how, sizes = _sizes_of(*size, TARGETS[name], threads)
+    rows, columns = sizes["row_span"], sizes["column_span"]
+    assert sizes["extent"] == -(-m // rows) * -(-n // columns)
+    assert 2 <= sizes["extent"] <= 8 * threads
+    if how == "m":
+        rounds = -(-sizes["extent"] // threads)
+        assert rounds * rows * min(columns, n) <= 1.1 * m * n / min(threads, 2)
+
+
+@pytest.mark.parametrize("name", [n for n, t in TARGETS.items() if t.avx2 and not t.avx512])
+def test_columns_of_a_are_read_in_place_where_they_are_read_once(name):
+    """AVX2: packing would be all there is to gain."""
+    target = TARGETS[name]
+    for m, n, k in ((2000, 10, 100), (20, 20, 5000), (64, 64, 64), (128, 128, 128)):
+        assert _sizes_of(m, n, k, target, 1)[0] == "rows"
+    for m, n, k in ((1000, 64, 64), (300, 300, 300)):
+        assert _sizes_of(m, n, k, target, 1)[0] == "m"

@@ -53,10 +53,12 @@ MOST_ROWS = 1024
 # where sums are short, each row of c is soon needed again for the next columns: as many rows at a
 # time as a small table of pages knows (a Zen 1; 2048 x 64 x 2048 .95 of the time, of 32 .84)
 SHALLOW, ROWS_OF_SHALLOW = 128, 256
-# What it costs a piece of columns to pack all rows of a, as columns of the product. (Zen 3: with
-# four pieces, not eight, a.T @ b of 1024 x 1024 x 1024 takes .88 of the time.)
-PACKING = 16
+# What it costs a piece to pack its rows of a, as columns of the product, and its columns of b, as
+# rows. (Zen 3: with four pieces, not eight, a.T @ b of 1024 x 1024 x 1024 takes .88 of the time.)
+PACKING, PACKING_OF_LINES = 16, 16
+LEAST_ROWS = 32  # of a piece that packs both
 COLUMN_ALONE = 1.4  # time of a column outside of a tile: a load for each multiplication
+COLUMNS_OF_A = 64 << 10  # bytes of a, contiguous along m, that are read in place
 IN_PLACE_BYTES = 40 << 10  # about the first cache
 # Steps along k in one turn of the tile's loop with AVX2, which is 22 instructions for one step: too
 # short to keep the multipliers busy on a rented Zen 3 (512 x 512 x 512 .91 of the time by one
@@ -155,7 +157,7 @@ def _plan_tiled(shape, target, threads, epilogue, swapped):
     pairs = min(m, n, k) >= PAIRS
     elements = elements_of(shape.dtype_in, shape.dtype_acc, shape.dtype_out, target, pairs)
     lanes = elements.lanes(target)
-    a, a_unit = _a_operand(shape, elements)
+    a, a_unit = _a_operand(shape, elements, target)
     rows, vectors, tail = _tile_of(lanes, m, n, 32 if target.avx512 else 16, a == "rows")
     b = _b_operand(shape, target, elements)
     packed_depth = PACKED_DEPTH if target.avx512 else PACKED_DEPTH_NARROW
@@ -203,14 +205,26 @@ def _at_once(shape, target, run) -> int:
     return AT_ONCE if is_long and not target.avx512 else 1
 
 
-def _a_operand(shape, elements) -> tuple[str, bool]:
+def _a_operand(shape, elements, target) -> tuple[str, bool]:
     """(how a is read, whether its rows are contiguous)."""
     in_k, in_m = shape.a[2] == 1 or shape.k == 1, shape.a[1] == 1
     if elements.is_native and in_k:
         return "rows", True  # also for the largest: packing was measured to lose 4 %
+    if elements.is_native and in_m and _reads_once(shape, elements, target):
+        return "rows", False
     if elements.is_native and not in_m and shape.m * shape.k <= 1024:
         return "rows", False
     return ("k" if in_k else "m" if in_m else "any"), in_k
+
+
+def _reads_once(shape, elements, target) -> bool:
+    """AVX2: whether columns of a lie in the caches, or each is read for one group of columns of b,
+    so that packing would be all there is to gain. (A Zen 3, one thread, a.T @ b: 20 x 5000 x 20 .76
+    of the time, 2000 x 100 x 10 .79, 64 x 64 x 64 .84, 128 x 128 x 128 .94.)"""
+    if not target.avx2 or target.avx512:
+        return False
+    nbytes = shape.m * shape.k * elements.word_bytes
+    return nbytes <= COLUMNS_OF_A or shape.n <= 3 * elements.lanes(target)
 
 
 def _b_operand(shape, target, elements) -> str:
@@ -245,23 +259,23 @@ def _pieces(shape, schedule, threads, work, most_columns, wide: bool) -> dict:
     m, n, batch = shape.m, shape.n, shape.batch
     wanted = 1
     if threads > 1:
-        # each piece of columns packs the rows of a again
-        most = 4 * threads if schedule.a == "rows" else 2 * threads
+        most = 4 * threads if schedule.packs and batch == 1 else 8 * threads
         wanted = max(1, min(work // PIECE_FLOPS, most))
     parts = -(-wanted // batch)
     width = schedule.vectors * schedule.lanes if schedule.tail_rows else n
+    steps = (width, schedule.lanes) if schedule.tail_rows else (width,)
     if schedule.b == "columns":
         row_span = max(even(m, -(-m // parts), COLUMN_GROUP), 2 * COLUMN_GROUP)
         column_parts = -(-parts // -(-m // row_span))
         column_span = max(even(n, -(-n // column_parts), width), 2 * width)
-    else:
-        least = 2 * width if schedule.a == "rows" else 4 * width
-        steps = (width, schedule.lanes) if schedule.tail_rows else (width,)
-        beside, each = threads if batch == 1 else 1, 0 if schedule.a == "rows" else PACKING
-        column_span = max(_balanced(n, parts, steps, least, beside, each), least)
+    elif schedule.a == "rows":
+        least = 2 * width
+        column_span = max(_balanced(n, parts, steps, least, threads if batch == 1 else 1), least)
         column_parts = -(-n // column_span)
         row_parts = min(-(-parts // column_parts), max(m // (256 if column_parts > 1 else 64), 1))
         row_span = even(m, -(-m // row_parts), COLUMN_GROUP)
+    else:
+        row_span, column_span = _shares(shape, parts, steps, threads)
     row_block = row_span
     if schedule.packs:
         is_shallow = shape.k <= SHALLOW and not wide
@@ -276,22 +290,18 @@ def _pieces(shape, schedule, threads, work, most_columns, wide: bool) -> dict:
     }  # fmt: skip
 
 
-def _balanced(n, parts, steps, least, threads, each) -> int:
+def _balanced(n, parts, steps, least, threads) -> int:
     """Columns of a piece, a multiple of one of the steps (those of a tile and of a vector): of
     `parts` pieces or up to three times as many (fewer where they would be narrow), such that the
     busiest thread has least to do; of those such that one slow thread delays least, and as wide as
     may be. (1024 columns of eight pieces are seven of 144 and one of 16 where tiles have 24: two
     threads had 4 and 3.1 of them. 256 columns are twice 128, but 144 and 112 by pieces of 48: .92
-    of the time. 15 pieces of 72 take .98 of what 8 of 128 do, whose threads had 5 and 3.) `each`:
-    what each piece costs beside, in columns."""
+    of the time. 15 pieces of 72 take .98 of what 8 of 128 do, whose threads had 5 and 3.)"""
     width, room = steps[0], n // least
     fewest = parts if room >= parts else max(min(parts, threads), room // 2)
-    fewest = min(fewest, threads) if each else fewest
     counts = range(max(fewest, 1), 3 * parts + 1)
     spans = {max(even(n, -(-n // count), step), least) for count in counts for step in steps}
-
-    def effort(columns):  # what is left of a tile is done by vectors
-        return columns + (COLUMN_ALONE - 1) * (columns % width) + each * (columns > 0)
+    effort = functools.partial(_effort, width=width)
 
     def busiest(span):
         whole, left = divmod(n, span)
@@ -309,6 +319,33 @@ def _balanced(n, parts, steps, least, threads, each) -> int:
     best = min(map(busiest, spans))
     good = {span: beside_a_slow_one(span) for span in spans if busiest(span) <= 1.02 * best}
     return max(span for span, time in good.items() if time <= 1.02 * min(good.values()))
+
+
+def _effort(columns, width) -> float:
+    """What is left of a tile is done by vectors."""
+    return columns + (COLUMN_ALONE - 1) * (columns % width)
+
+
+def _shares(shape, parts, steps, threads) -> tuple[int, int]:
+    """(rows, columns) of a piece, of which there are at most so many `parts`, where each packs its
+    own of both: such that the busiest thread has least to do, and then as many as may be, so that
+    one slow thread delays little."""
+    m, n, width = shape.m, shape.n, steps[0]
+    columns_of = [
+        {even(n, -(-n // count), step) for step in steps}
+        for count in range(1, min(parts, max(1, n // (2 * width))) + 1)
+    ]
+    found = {}
+    for row_parts in range(1, min(parts, max(1, m // LEAST_ROWS)) + 1):
+        rows = even(m, -(-m // row_parts), COLUMN_GROUP)
+        for columns in set().union(*columns_of[: parts // row_parts]):
+            pieces = -(-m // rows) * -(-n // columns)
+            rounds = -(-shape.batch * pieces // threads)
+            packing = PACKING * rows + PACKING_OF_LINES * columns
+            found[pieces, rows, columns] = rounds * (rows * _effort(columns, width) + packing)
+    least = min(found.values())
+    _, rows, columns = max(share for share, time in found.items() if time <= 1.03 * least)
+    return rows, columns
 
 
 def _rooms(schedule, rows, columns, depth) -> dict:

@@ -7,7 +7,7 @@ from .shape import ContractionKernel, ContractionPlan, ContractionStep
 
 # Terms of a sum that follow one another at most, where rows are read in place: on all machines.
 CHAIN = 512
-PIECE_FLOPS = 2 << 20  # about 10 us: less is not worth another thread
+PIECE_FLOPS = 2 << 18  # some 5 us: less is not worth another thread
 ROW_PAD = 16  # words between packed rows, against addresses that are equal modulo 4 KiB
 PAIRS = 32  # from this many rows, columns and depth, dot-product words are worth their packing
 
