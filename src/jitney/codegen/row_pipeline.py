@@ -21,6 +21,7 @@ from functools import partial
 from . import reduce
 from .accesses import operand
 from .elementwise import llvm_type
+from .ends_in_vectors import Ends
 from .guessed_rows import Guesses
 from .instructions import Value
 from .staggered_loop import Bounds
@@ -43,7 +44,9 @@ class Pipeline:
             for s, _ in reversed(self.together)
             for x in k.homes.get((s, 0), ()) if x.op == "load"
         }  # fmt: skip
-        self.late = k.lane == "stage" and bool(self.stages[-1].reductions)
+        self.ends = Ends(self) if k.kernel.gathered else None
+        is_late = k.lane == "stage" and bool(self.stages[-1].reductions)
+        self.late = is_late and self.ends is None
         self.behind = len(self.stages) - 1 + self.late  # rows from the first to the last one begun
         self.waits = [  # (stage, number of its result, rows ago)
             (s, number, ago)
@@ -62,6 +65,8 @@ class Pipeline:
         rows = [second] + [first] * self.behind
         waiting = [begun.get((s, n)) or self._nothing(s, n) for s, n, _ in self.waits]
         carried = [digit for row in rows for digit in row] + waiting
+        if self.ends is not None:
+            carried += self.ends.begin(count, first)
         ended = k.loop("0", count, "1", carried, partial(self._turn, count), "rows")
         rows, waiting = self._unpack(ended)
         if self.late:
@@ -81,9 +86,10 @@ class Pipeline:
     def _unpack(self, carried):
         """(digits of each stage's row, results that wait by their keys)."""
         count = self.behind + 1
-        digits = (len(carried) - len(self.waits)) // count
+        gathered = len(self.ends.keys) if self.ends is not None else 0
+        digits = (len(carried) - len(self.waits) - gathered) // count
         rows = [carried[s * digits : (s + 1) * digits] for s in range(count)]
-        return rows, dict(zip(self.waits, carried[count * digits :], strict=True))
+        return rows, dict(zip(self.waits, carried[count * digits :], strict=False))
 
     def _results_for(self, s, waiting) -> dict:
         """The results that a stage's row has so far."""
@@ -132,12 +138,16 @@ class Pipeline:
         if self.guesses is not None:
             waiting, new = self.guesses.checked(rows[1], waiting, new)
         found = {key: value for key, value in new.items() if key[0] == last and not self.late}
-        self._end(rows[-1], self._results_for(self.behind, waiting) | found)
+        results, gathered = self._results_for(self.behind, waiting) | found, []
+        if self.ends is not None:
+            gathered = self.ends.take(rows[-1], results, carried[-len(self.ends.keys) :])
+        else:
+            self._end(rows[-1], results)
         soon = e.instruction(f"add i64 {index}, 2")
         more = e.instruction(f"icmp slt i64 {soon}, {count}")
         shifted = [self._advance(rows[0], more), *rows[:-1]]
         waiting = [waiting[s, n, ago - 1] if ago > 1 else new[s, n] for s, n, ago in self.waits]
-        return [digit for row in shifted for digit in row] + waiting
+        return [digit for row in shifted for digit in row] + waiting + gathered
 
     def _widen(self, s) -> None:
         """Numbers of a row that its elements are computed with, in all lanes: once a row."""

@@ -124,7 +124,8 @@ class _Writer:
             text += f" jumps {kernel.jumps}"
         text += " pairs" * (kernel.pairs is not None) + " turned" * kernel.turned
         text += " pipelined" * kernel.pipelined + f" ahead {kernel.ahead}" * (kernel.ahead > 0)
-        text += " staggered" * kernel.staggered + " sided" * kernel.sided
+        text += " gathered" * kernel.gathered + " staggered" * kernel.staggered
+        text += " sided" * kernel.sided
         text += " ends whole" * kernel.whole_ends + " overlaps" * kernel.overlaps
         text += " in vectors" * kernel.in_vectors + " early" * kernel.early
         return text + (f" sweep {kernel.sweep}" if kernel.sweep else "")

@@ -66,7 +66,7 @@ def _is_worth(kernel: Kernel, most: int) -> bool:
     in_place = any(mode == "inout" for _, mode in kernel.buffers)
     lengths = [math.prod(loop.extent for loop in stage.loops) for stage in kernel.stages]
     leaves_rows = any(stage.saves or stage.stores for stage in kernel.stages)
-    if kernel.pipelined and leaves_rows:  # whose rows wait little, and are many already
+    if kernel.gathered or (kernel.pipelined and leaves_rows):  # they wait little, are many already
         return False
     return plain and not in_place and max(lengths) <= most
 

@@ -19,6 +19,7 @@ from .choose_rows import choose_rows
 from .contract import contract_products
 from .find_by_blocks import find_by_blocks
 from .fold_conditions import fold_conditions
+from .gather_ends import gather_ends
 from .guess_greatest import guess_greatest
 from .kernel import Kernel, Store, live_expressions
 from .multiply_shares import multiply_shares
@@ -130,6 +131,7 @@ def _step_of(partition: Any, builder: KernelBuilder, stores, label: str) -> Kern
     watch_less(kernel, used)
     pipeline_rows(kernel, used, partition.target)
     used = guess_greatest(kernel, used, partition.target)
+    gather_ends(kernel, used, partition.target)
     used = pair_rows(kernel, used, partition.target)
     raise_shares(kernel, used, partition.target)
     used = add_negatives(kernel, used, partition.target)

@@ -1,0 +1,44 @@
+"""Kernels in which what is made of rows' results is made of several rows at a time
+(codegen/ends_in_vectors.py).
+
+In: a kernel of two stages whose rows are in a pipeline, and its live expressions. Out: `gathered`
+is set where it pays: the results of as many rows as there are lanes wait for one another. A
+logarithm is some 60 instructions, for one number as for a vector of them (a Zen 3, one thread, data
+in the first cache, log-sum-exp of rows of 64 .85 of the time, 128 .89, 512 .94, 1024 .96). AVX2
+only: with AVX-512, where two rows go side by side (pair_rows.py), it was not measured. They do not
+where ends are gathered: of 128 elements they take 12.1 cycles a vector, one row 11.
+Keeps: every bit but of sums, which two rows side by side add in another order.
+"""
+
+from ..ir.target import CpuTarget
+from ..ir.types import nbytes_of
+from .kernel import Expr, Kernel
+from .schedule import own_cost, stage_loops
+
+LEAST = 12  # instructions of an end, about: a logarithm has them, a root and a quotient have not
+WORD = 4  # bytes: of what a mask moves, which is off for rows that are not there
+
+
+def gather_ends(kernel: Kernel, used: list[Expr], target: CpuTarget) -> None:
+    """See the module's text."""
+    kernel.gathered = (
+        target.avx2 and not target.avx512
+        and kernel.pipelined and kernel.lane == "stage"
+        and len(kernel.stages) == 2 and bool(kernel.stages[-1].reductions)
+        and len(kernel.rows) == 1 and bool(kernel.stores)
+        and _is_worth(kernel, used)
+    )  # fmt: skip
+
+
+def _is_worth(kernel: Kernel, used: list[Expr]) -> bool:
+    inner = {loop.variable for loop in stage_loops(kernel)}
+    of_rows = [x for x in used if not inner & x.variables]
+    moved = [kernel.buffers[x.attrs[0]][0] for x in of_rows if x.op == "load"]
+    moved += [kernel.buffers[store.buffer][0] for store in kernel.stores]
+    if any(nbytes_of(code) < WORD for code in moved):
+        return False
+    ends: set[int] = set()  # what is computed of results
+    for x in of_rows:
+        if x.op == "reduced" or any(a.id in ends for a in x.args):
+            ends.add(x.id)
+    return sum(own_cost(x) for x in of_rows if x.id in ends) >= LEAST
