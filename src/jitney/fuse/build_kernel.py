@@ -312,8 +312,8 @@ class KernelBuilder(Stages):
         source = node.args[0]
         level = 0
         while True:
-            stage, variables = self.stage_for(level, extents)
-            inner = af.insert(index, axes, [af.variable(v) for v in variables])
+            stage, variables, position = self.stage_along(level, extents)
+            inner = af.insert(index, axes, position)
             element = self.value(source, inner)
             if self.level(element) <= level:
                 break

@@ -209,11 +209,10 @@ def pull_partial(builder, node, index, mask):
     source = node.args[0]
     extents = tuple([source.shape[a] for a in axes])
     row = index[0][1][0][0] if index[0][1] else None
-    stage, variables = builder.stage_for(0, extents, "partial")
+    stage, variables, position = builder.stage_along(0, extents, "partial")
     if row is not None:
         builder.chunked[variables[0]] = (row, chunk)
-    inner = af.insert(index[1:], axes, [af.variable(v) for v in variables])
-    element = builder.value(source, inner, mask)
+    element = builder.value(source, af.insert(index[1:], axes, position), mask)
     if builder.level(element) > 0:
         raise AssertionError("a partial reduction inside a staged kernel")
     from_kernel = _reduction_number(stage, kind, element, node.dtype)

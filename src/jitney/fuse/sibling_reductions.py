@@ -193,8 +193,8 @@ def store_beside(builder: Any, reduction: Node, node: Node, view: Any) -> None:
     is_piece, level, needed = reduction.op == "partial", -1, 0
     while level < needed:
         level = needed
-        stage, variables = builder.stage_for(level, extents, "partial" if is_piece else None)
-        places = [af.variable(v) for v in variables]
+        key = "partial" if is_piece else None
+        stage, _, places = builder.stage_along(level, extents, key)
         inner = af.insert(index[1:] if is_piece else index, axes, places)
         expr = builder.value(shaped, inner)
         needed = builder.level(expr)

@@ -104,6 +104,17 @@ class Stages(Expressions):
                 self.level_of[v] = level
         return found[0], found[1]
 
+    def stage_along(self, level: int, extents: tuple, key=None) -> tuple[Stage, list[int], list]:
+        """(a stage of a level, its variables, the position in a reduction's axes). An axis of one
+        element has no loop, which vectors would go along (a Zen 3: the mean of what
+        `take_along_axis` picks, 600 x 1, 12.8 us, without it 3.8); of pieces the first axis has."""
+        long = [k for k, n in enumerate(extents) if n != 1 or (key is not None and k == 0)] or [0]
+        stage, variables = self.stage_for(level, tuple([extents[k] for k in long]), key)
+        position = [af.constant(0)] * len(extents)
+        for k, v in zip(long, variables, strict=True):
+            position[k] = af.variable(v)
+        return stage, variables, position
+
     def level(self, expr: Expr) -> int:
         """1 + the last stage whose results expr needs (0 if none)."""
         found = self._levels.get(expr.id)

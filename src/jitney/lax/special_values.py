@@ -11,6 +11,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from .by_threads import by_threads
+
 _TERMS = 2000
 _EPSILON = 2.0**-53
 
@@ -70,13 +72,13 @@ def bessel_i1e(x):
 @in_float64
 def igamma(a, x):
     bad = (a < 0) | (x < 0) | ((a == 0) & (x == 0))
-    return np.where(bad, np.nan, scipy_special().gammainc(a, x))
+    return np.where(bad, np.nan, by_threads(scipy_special().gammainc, a, x))
 
 
 @in_float64
 def igammac(a, x):
     bad = (a < 0) | (x < 0) | ((a == 0) & (x == 0))
-    return np.where(bad, np.nan, scipy_special().gammaincc(a, x))
+    return np.where(bad, np.nan, by_threads(scipy_special().gammaincc, a, x))
 
 
 @in_float64
@@ -97,7 +99,7 @@ def polygamma(m, x):
 
 @in_float64
 def betainc(a, b, x):
-    out = scipy_special().betainc(a, b, x)
+    out = by_threads(scipy_special().betainc, a, b, x)
     out = np.where((a == 0) & (b > 0) & (x >= 0) & (x <= 1), 1.0, out)
     out = np.where((b == 0) & (a > 0) & (x >= 0) & (x <= 1), 0.0, out)
     bad = (a < 0) | (b < 0) | (x < 0) | (x > 1) | ((a == 0) & (b == 0))

@@ -1,9 +1,9 @@
 """Lowering of functions without a formula of the graph's own operations.
 
 The incomplete gamma and beta functions are SciPy's, in float64, as python steps: their series end
-when they have converged, which differs from element to element. Their derivatives, zeta and
-polygamma are native routines, in float64, too (SciPy has no derivatives, and takes one thread).
-`mulhi` is arithmetic; the others are callbacks and selections.
+when they have converged, which differs from element to element; of many elements each thread has
+a share (lax/by_threads.py). Their derivatives, zeta and polygamma are native routines, in float64,
+too (SciPy has no derivatives). `mulhi` is arithmetic; the others are callbacks and selections.
 """
 
 from ..ir.types import bits_of, kind_of
