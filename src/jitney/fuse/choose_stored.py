@@ -51,6 +51,8 @@ def stored_operands(graph: Graph) -> frozenset:
             found |= {a.id for a in [_below_views(node.args[0])] if a.op == "pad"}
         if node.op == "copy" and len(graph.users_of(node)) >= READS_OF_A_COPY:
             found.add(node.id)
+        if node.op == "copy" and node.args[0].op in ("broadcast", "reduce"):
+            found.add(node.id)  # see graph/split_short_groups.py
         if node.op == "concat" and _is_read_again(graph, node):
             found.add(node.id)
         if node.op == "broadcast":
