@@ -51,8 +51,8 @@ def stored_operands(graph: Graph) -> frozenset:
             found |= {a.id for a in [_below_views(node.args[0])] if a.op == "pad"}
         if node.op == "copy" and len(graph.users_of(node)) >= READS_OF_A_COPY:
             found.add(node.id)
-        if node.op == "copy" and node.args[0].op in ("broadcast", "reduce"):
-            found.add(node.id)  # see graph/split_short_groups.py
+        if node.op == "copy" and _is_of_groups(graph, node):
+            found.add(node.id)
         if node.op == "concat" and _is_read_again(graph, node):
             found.add(node.id)
         if node.op == "broadcast":
@@ -63,6 +63,13 @@ def stored_operands(graph: Graph) -> frozenset:
             put = operands if node.op == "dot" else node.args  # routines read what is not turned
             found |= {a.id for a in put if a.op in ("concat", "pad")}
     return frozenset(found)
+
+
+def _is_of_groups(graph: Graph, node: Node) -> bool:
+    """Whether a copy is of what graph/split_short_groups.py has stored: sums that are summed, and
+    numbers that are spread again."""
+    of = node.args[0].op
+    return of in ("broadcast", "reduce") and any(u.op == of for u in graph.users_of(node))
 
 
 def _dear_operands(node: Node) -> set[int]:
