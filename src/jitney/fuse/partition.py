@@ -81,6 +81,7 @@ class Partition:
         self.work = RepeatedWork(self.is_nested)
         self.origins: dict[int, Node] = {}  # whose pieces a partial reduction has
         self.separated: set[int] = set()  # updates that need not be looked at again (updates.py)
+        self.kept: set[int] = set()  # outputs that happen in place as they are (the same)
         if self.is_nested:
             return
         for node in graph.inputs:

@@ -17,7 +17,7 @@ from .pull_gather import clamped
 from .pull_views import MAX_SELECTS
 from .reach_memory import large_result
 from .tiles import LINE_BYTES
-from .updates import is_only_updated, reads_elsewhere, separated_update
+from .updates import is_only_updated, is_part_of_kept, reads_elsewhere, separated_update
 from .write_kernel import emit_kernel
 
 NS_PER_ELEMENT = {
@@ -133,7 +133,11 @@ def _updates_an_update(partition, node) -> bool:
 
 def _reads_elsewhere(partition, node) -> bool:
     operand, update, *starts = node.args
-    return reads_elsewhere(update, operand, starts, lambda x: partition.view_of(x) is not None)
+
+    def is_stored(x) -> bool:
+        return partition.view_of(x) is not None or is_part_of_kept(partition, x, node)
+
+    return reads_elsewhere(update, operand, starts, is_stored)
 
 
 def _put_operand(partition, node, view, item) -> bool:

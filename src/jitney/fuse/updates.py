@@ -22,14 +22,26 @@ def separate_updates(inner, graph, beside: bool = False):
     `beside`: the state may be in two buffers by turns; updates of the greater part of it that read
     their neighbours are then left as they are.
     """
-    outputs = []
+    outputs, windows = [], set()
+    if beside:
+        windows = {n.id for n in graph.outputs if _is_window(n, graph.inputs)}
+    inner.kept = windows | {n.id for n in graph.outputs if _is_in_place(n, graph.inputs)}
     for node in graph.outputs:
-        if beside and _is_window(node, graph.inputs):
+        if node.id in windows:
             inner.separated.add(node.id)
             outputs.append(node)
         else:
             outputs.append(_separated(inner, node))
     return Graph(graph.inputs, graph.constants, outputs, graph.name)
+
+
+def _is_in_place(node, inputs) -> bool:
+    """Whether an output is an update of an array of the state that reads nothing of it but what it
+    overwrites: it is stored as it is."""
+    if node.op != "dynamic_update_slice" or not any(node.args[0] is x for x in inputs):
+        return False
+    operand, update, *starts = node.args
+    return not reads_elsewhere(update, operand, starts)
 
 
 def _is_window(node, inputs) -> bool:
@@ -70,7 +82,7 @@ def _separated_slice(inner, node):
     if _is_update(operand):
         inner.views[operand.id] = inner.request(_separated(inner, operand))
     older = _older(operand)
-    if not reads_elsewhere(update, operand, starts) and not _depends_on_any(update, older):
+    if not _depends_on_any(update, older) and not _reads_unkept(inner, node):
         return node
     if _elements_elsewhere(update, operand, starts, older) > update.size + FEW:
         inner.request(update)  # one value less to store than what it is computed from
@@ -78,6 +90,14 @@ def _separated_slice(inner, node):
     else:
         update = _detached(inner, update, operand, starts, older)
     return table.intern(node.op, (operand, update, *starts), node.shape, node.dtype, node.attrs)
+
+
+def _reads_unkept(inner, node) -> bool:
+    """Whether an update reads its array elsewhere, but for what other updates have made of it that
+    are stored before (of fields that follow from one another by turns): outputs have their places
+    when the first kernel is written, and these are outputs as they are."""
+    operand, update, *starts = node.args
+    return reads_elsewhere(update, operand, starts, lambda x: is_part_of_kept(inner, x, node))
 
 
 def _older(node):
@@ -170,6 +190,14 @@ def reads_elsewhere(update, operand, starts, is_stored=lambda node: False) -> bo
         elif depends(node, operand):
             return True
     return False
+
+
+def is_part_of_kept(inner, node, update) -> bool:
+    """Whether a node lies in memory, as part of another output than an update and what it updates,
+    before that update happens."""
+    while node.op in ("slice", "reshape"):
+        node = node.args[0]
+    return node.id in inner.kept and node is not update and node is not update.args[0]
 
 
 def depends(node, operand) -> bool:
