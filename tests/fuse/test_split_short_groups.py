@@ -29,8 +29,8 @@ def group_norm(x, few, numbers=jnp):
     return ((y - mean) / numbers.sqrt(variance + 1e-5)).reshape(x.shape)
 
 
-def ops(fun, *arguments) -> list[str]:
-    """The reductions and copies of a program's graph, after its passes."""
+def rows_and_loops(fun, *arguments) -> list[str]:
+    """The rows and loops of a program's kernels, in lines."""
     text = jax.explain(fun, *arguments, rounds=1).as_text("kernels")
     return [line for line in text.splitlines() if line.strip().startswith(("loops", "rows"))]
 
@@ -94,8 +94,8 @@ def test_vectors_go_along_all_groups():
         return jax.lax.fori_loop(0, 3, lambda _, x: group_norm(x, 4), x)
 
     for fun in (lambda x: group_norm(x, 4), again):
-        assert not any("loops v2<s2 v3<s3" in line for line in ops(fun, x))
-    assert len(ops(lambda x: group_norm(x, 4), x)) == 7  # five kernels, two of which reduce
+        assert not any("loops v2<s2 v3<s3" in line for line in rows_and_loops(fun, x))
+    assert len(rows_and_loops(lambda x: group_norm(x, 4), x)) == 7  # five kernels, two with loops
 
 
 def test_arrays_that_stay():

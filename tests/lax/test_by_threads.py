@@ -16,7 +16,7 @@ def threads(request):
     _native.set_num_threads(0)
 
 
-@pytest.mark.parametrize("shape", [(), (0,), (SHARE,), (2 * SHARE + 1,), (70, 3, 61)], ids=str)
+@pytest.mark.parametrize("shape", [(), (0,), (SHARE,), (2 * SHARE + 1,), (70, 3, 161)], ids=str)
 def test_every_bit(threads, shape):
     rng = np.random.default_rng(0)
     a, x = rng.uniform(0.1, 9, shape), rng.uniform(0, 20, shape)

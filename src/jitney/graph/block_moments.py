@@ -19,7 +19,7 @@ import math
 from typing import NamedTuple
 
 from ..ir.node import Node, NodeTable
-from .graph import Graph, GraphBuilder
+from .graph import Graph, GraphBuilder, with_operands
 
 BLOCKS = (8192, 1024)  # elements of a block: at most (32 KiB of float32) and at least
 LEAST_RUN = 512  # ... where runs of memory are short because other axes lie around them
@@ -63,9 +63,7 @@ def block_moments(graph: Graph, table: NodeTable) -> Graph:
                 else _total(builder, m, blocks, new[m.mean.id])
             )
         else:
-            same = all(a is b for a, b in zip(args, node.args, strict=True))
-            new[node.id] = node if same else table.intern(
-                node.op, args, node.shape, node.dtype, node.attrs)
+            new[node.id] = with_operands(table, node, args)
     result.outputs = [new[n.id] for n in graph.outputs]
     result.effects = [new[n.id] for n in graph.effects]
     return result

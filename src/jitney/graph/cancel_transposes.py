@@ -12,7 +12,7 @@ four levels of a wavelet transform written so (hpc/spectral.py) took 2.9 ms, and
 
 from ..ir.node import Node, NodeTable
 from .elementwise import is_elementwise
-from .graph import Graph, GraphBuilder
+from .graph import Graph, GraphBuilder, with_operands
 
 MOST = 300  # nodes between two transposes
 _MOVED = {"slice", "pad", "reverse", "concat"}
@@ -40,10 +40,7 @@ def cancel_transposes(graph: Graph, table: NodeTable) -> Graph:
         elif node.op == "transpose" and node.args[0].id in orders:
             new[node.id] = new[node.args[0].id]
         else:
-            args = tuple([new[a.id] for a in node.args])
-            same = all(a is b for a, b in zip(args, node.args, strict=True))
-            new[node.id] = node if same else table.intern(
-                node.op, args, node.shape, node.dtype, node.attrs)  # fmt: skip
+            new[node.id] = with_operands(table, node, tuple([new[a.id] for a in node.args]))
     result = Graph(graph.inputs, graph.constants, [new[n.id] for n in graph.outputs], graph.name)
     result.effects = [new[n.id] for n in graph.effects]
     return result

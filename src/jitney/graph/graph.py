@@ -40,6 +40,13 @@ COMPARISONS = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
 _UINT_OF_BYTES = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 
+def with_operands(table: NodeTable, node: Node, args: tuple[Node, ...]) -> Node:
+    """What a node is of other operands; itself if they are its own."""
+    if all(a is b for a, b in zip(args, node.args, strict=True)):
+        return node
+    return table.intern(node.op, args, node.shape, node.dtype, node.attrs)
+
+
 def literal_bits(value, code: str) -> int:
     """The bit pattern of a scalar as an int, so that NaN and -0.0 are told apart."""
     dtype = DTYPE_OF_CODE[code]

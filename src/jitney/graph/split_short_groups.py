@@ -7,14 +7,14 @@ in which numbers of groups that are spread over such an array are first spread o
 kept so. Where vectors go along the few, most lanes and all prefetching are lost.
 Keeps: every value; floating-point sums are added in another order.
 
-A Zen 3, by turns: group normalization of 4 x 24 x 24 x 32 by groups of 4 .08 of the time, of 4 x 64
-x 64 x 64 by groups of 8 .33, of 16 .40, of 32 .45.
+A Zen 3, by turns: group normalization of 4 x 64 x 64 x 64 by groups of 4 .05 of the time, of 8 .35,
+of 16 .17 (two threads .38), of 32 .49 (.61).
 """
 
 import math
 
 from ..ir.node import Node, NodeTable
-from .graph import Graph
+from .graph import Graph, with_operands
 
 SHORT = 32  # the most neighbours in a group
 FEW = 16  # ... that are reduced with so many others at least, or spread over so many
@@ -36,9 +36,7 @@ def split_short_groups(graph: Graph, table: NodeTable) -> Graph:
         elif node.op == "broadcast" and node.shape in shapes and _is_spread_over_few(node):
             new[node.id] = _spread_over_few_first(table, node, *args)
         else:
-            same = all(a is b for a, b in zip(args, node.args, strict=True))
-            new[node.id] = node if same else table.intern(
-                node.op, args, node.shape, node.dtype, node.attrs)  # fmt: skip
+            new[node.id] = with_operands(table, node, args)
     result = Graph(graph.inputs, graph.constants, [new[n.id] for n in graph.outputs], graph.name)
     result.effects = [new[n.id] for n in graph.effects]
     return result
