@@ -287,6 +287,11 @@ class Accesses:
             return
         pointer, place = self._source(store.buffer, store.position)
         code = self.kernel.buffers[store.buffer][0]
+        if self.kernel.asks_for_results:
+            stride = self._stride_of_rows(store.position, place)
+            if stride is not None:
+                ahead = self._rows_ahead(code, stride)
+                prefetch.prefetch_ahead(self.e, code, pointer, place, ahead, self.lanes)
         mask = self.values[store.mask.id] if store.mask is not None else None
         if place.step is not None or place.vectors:
             mask = self._with_tail(mask)

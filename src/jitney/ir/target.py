@@ -41,6 +41,12 @@ class CpuTarget(NamedTuple):
         return self.avx2 and not self.avx512
 
     @property
+    def has_far_third_cache(self) -> bool:
+        """Whether a third cache answers late, as behind second caches of 2 MiB: stores then wait
+        for their lines, unless these are asked for (an Emerald Rapids)."""
+        return self.l2_bytes >= 2 << 20
+
+    @property
     def looks_up_powers(self) -> bool:
         """Whether exponentials of float32 look powers of two up in registers, and may be of what
         lies near a guess (codegen/math/exponential.py)."""

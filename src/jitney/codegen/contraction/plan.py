@@ -63,8 +63,9 @@ IN_PLACE_BYTES = 40 << 10  # about the first cache
 # Steps along k in one turn of the tile's loop with AVX2, which is 22 instructions for one step: too
 # short to keep the multipliers busy on a rented Zen 3 (512 x 512 x 512 .91 of the time by one
 # thread, .93 by two; four or two steps gain less). It is 12 ms more to compile, which less work
-# does not pay for.
-AT_ONCE, AT_ONCE_FLOPS = 8, 4 << 20
+# does not pay for. And of tiles of six rows (`_is_tall`): .94 of the time of one step.
+AT_ONCE, AT_ONCE_TALL, AT_ONCE_FLOPS = 8, 2, 4 << 20
+TALL_WASTE = 1.1  # so much more time a row of a tile of four takes, at most
 SLOW = 0.8  # how fast a thread may be on a machine that is shared, where the others are 1
 MASKED_ROWS = 18  # masked loads for so many cost more than a copy of b with zeros at its side
 TURNED_ROWS = 48  # the same, where b is contiguous along k
@@ -134,10 +135,10 @@ def _fills_vectors(shape, target) -> bool:
 # ---- the tile -----------------------------------------------------------------------------------
 
 
-def _tile_of(lanes, m, n, registers, in_rows) -> tuple[int, int, int]:
+def _tile_of(lanes, m, n, target, in_rows) -> tuple[int, int, int]:
     """(rows, vectors, tail rows); tail rows 0 when one group of vectors holds all columns.
     `in_rows`: rows of a are read one by one, not in panels."""
-    many = registers >= 32
+    many = target.avx512
     vectors = -(-n // lanes)
     if not many and vectors == 4:  # a group of three would leave a single vector
         return 4, 2, 4 if m <= 4 else 8
@@ -147,9 +148,19 @@ def _tile_of(lanes, m, n, registers, in_rows) -> tuple[int, int, int]:
         return 4, 3, 0  # else three vectors alone: X.T @ X of 5000 x 20 takes .64 of the time
     if vectors > (3 if many else 2):
         rows, vectors, tail = (4, 4, 8) if many else (4, 3, 8)
+        if in_rows and _is_tall(m, target):
+            rows = 6
         return rows, vectors, 4 if m <= 4 else tail
     rows = {1: 8, 2: 8, 3: 4}[vectors] if many else {1: 8, 2: 4}[vectors]
     return (4 if m <= 4 else rows), vectors, 0
+
+
+def _is_tall(m, target) -> bool:
+    """Whether tiles have six rows: four vectors of b are then loaded for 24 multiplications, not
+    for 16. An Emerald Rapids whose other thread is somebody else's takes .82 to .92 of the time for
+    it, and as long as before where it is alone."""
+    is_wide = target.avx512 and target.l2_bytes >= LARGE_SECOND_CACHE
+    return is_wide and round_up(m, 6) <= TALL_WASTE * round_up(m, 4)
 
 
 def _plan_tiled(shape, target, threads, epilogue, swapped):
@@ -158,7 +169,7 @@ def _plan_tiled(shape, target, threads, epilogue, swapped):
     elements = elements_of(shape.dtype_in, shape.dtype_acc, shape.dtype_out, target, pairs)
     lanes = elements.lanes(target)
     a, a_unit = _a_operand(shape, elements, target)
-    rows, vectors, tail = _tile_of(lanes, m, n, 32 if target.avx512 else 16, a == "rows")
+    rows, vectors, tail = _tile_of(lanes, m, n, target, a == "rows")
     b = _b_operand(shape, target, elements)
     packed_depth = PACKED_DEPTH if target.avx512 else PACKED_DEPTH_NARROW
     depth = (_in_place(target)[0] if a == "rows" else packed_depth) * elements.group
@@ -181,7 +192,8 @@ def _plan_tiled(shape, target, threads, epilogue, swapped):
         "c" if in_c else "workspace", packed_depth + ROW_PAD if a in ("k", "any") else 0,
         swapped, shape.inner_batch > 1, shape.segments > 1,
         b == "columns" and not target.avx512 and n % lanes == 0, chains > 1,
-        _at_once(shape, target, run), (blocked or not target.avx512) and not in_place,
+        _at_once(shape, target, run, rows),
+        (blocked or not target.avx512 or _waits_to_store(shape, target)) and not in_place,
     )  # fmt: skip
     work = work_of(shape, epilogue)
     most_columns = _columns_in_place(target, m) if a == "rows" else 1024
@@ -199,10 +211,20 @@ def _plan_tiled(shape, target, threads, epilogue, swapped):
     )
 
 
-def _at_once(shape, target, run) -> int:
+def _waits_to_store(shape, target) -> bool:
+    """Whether tiles are done before the lines of c have come that they are stored in. (An Emerald
+    Rapids, which is asked for them: 2048 x 64 x 2048 .82 to .84, 3000 x 32 x 3000 .55.)"""
+    nbytes = shape.batch * shape.m * shape.n * nbytes_of(shape.dtype_out)
+    return target.has_far_third_cache and shape.k <= SHALLOW and nbytes > target.l2_bytes
+
+
+def _at_once(shape, target, run, rows) -> int:
     """Steps along k in one turn of the loop; `run`: how many follow one another."""
-    is_long = run >= 2 * AT_ONCE and shape.flops >= AT_ONCE_FLOPS
-    return AT_ONCE if is_long and not target.avx512 else 1
+    if run < 2 * AT_ONCE or shape.flops < AT_ONCE_FLOPS:
+        return 1
+    if target.avx512:
+        return AT_ONCE_TALL if rows == 6 else 1
+    return AT_ONCE
 
 
 def _a_operand(shape, elements, target) -> tuple[str, bool]:
@@ -218,10 +240,11 @@ def _a_operand(shape, elements, target) -> tuple[str, bool]:
 
 
 def _reads_once(shape, elements, target) -> bool:
-    """AVX2: whether columns of a lie in the caches, or each is read for one group of columns of b,
-    so that packing would be all there is to gain. (A Zen 3, one thread, a.T @ b: 20 x 5000 x 20 .76
-    of the time, 2000 x 100 x 10 .79, 64 x 64 x 64 .84, 128 x 128 x 128 .94.)"""
-    if not target.avx2 or target.avx512:
+    """Whether columns of a lie in the caches, or each is read for one group of columns of b, so
+    that packing would be all there is to gain. (A Zen 3, one thread, a.T @ b: 20 x 5000 x 20 .76 of
+    the time, 2000 x 100 x 10 .79, 64 x 64 x 64 .84, 128 x 128 x 128 .94. An Emerald Rapids: .89,
+    .80, .87, .99.)"""
+    if not target.avx2:
         return False
     nbytes = shape.m * shape.k * elements.word_bytes
     return nbytes <= COLUMNS_OF_A or shape.n <= 3 * elements.lanes(target)
