@@ -5,6 +5,8 @@ import pytest
 
 import jitney as jax
 import jitney.numpy as jnp
+from jitney import pipeline
+from jitney.backend.host import host_target
 
 SHAPES = [(16, 64, 128), (9, 60, 100), (5, 126, 130), (40, 33, 48), (3, 16, 510), (2, 3, 24, 200)]
 
@@ -99,13 +101,17 @@ def test_what_is_updated_in_place():
     np.testing.assert_array_equal(donated(jnp.asarray(u), v), fun(np, u, v))
 
 
-def test_blocks_are_made_where_planes_are_large():
+def test_blocks_are_made_where_planes_are_large(monkeypatch):
+    target = host_target()._replace(l2_bytes=1 << 20)  # behind it the third cache is near
+    monkeypatch.setattr(pipeline, "host_target", lambda: target)
+    jax.clear_caches()
     rows = lambda fun, shape: text_of(lambda u: fun(jnp, u), numbers(shape)).split("rows")[1]
     assert "v3<s3" in rows(periodic, (16, 256, 256)).split("\n")[0]
     assert "v3" not in rows(periodic, (64, 16, 48)).split("\n")[0]  # all of it is in a first cache
     assert "v3" not in rows(periodic, (16, 251, 256)).split("\n")[0]  # a prime
     alone = text_of(lambda u: u[::-1] + u * 2, numbers((64, 64, 128)))
     assert "v3" not in alone.split("rows")[1].split("\n")[0]
+    jax.clear_caches()
 
 
 def test_ends_are_whole_vectors():

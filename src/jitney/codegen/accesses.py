@@ -288,10 +288,7 @@ class Accesses:
         pointer, place = self._source(store.buffer, store.position)
         code = self.kernel.buffers[store.buffer][0]
         if self.kernel.asks_for_results:
-            stride = self._stride_of_rows(store.position, place)
-            if stride is not None:
-                ahead = self._rows_ahead(code, stride)
-                prefetch.prefetch_ahead(self.e, code, pointer, place, ahead, self.lanes)
+            self._ask_for_result(store, code, pointer, place)
         mask = self.values[store.mask.id] if store.mask is not None else None
         if place.step is not None or place.vectors:
             mask = self._with_tail(mask)
@@ -302,6 +299,17 @@ class Accesses:
             return
         whole = self._is_whole(mask)
         memory.store(self.e, code, pointer, place, value, self.lanes, mask, stream, whole)
+
+    def _ask_for_result(self, store, code, pointer, place) -> None:
+        """For the lines that this store will write some rows, or bytes, later."""
+        stride = self._stride_of_rows(store.position, place)
+        if stride is not None:
+            ahead = self._rows_ahead(code, stride)
+        elif place.step == "1" and self.mask is None and self.lanes > 1 and not self.at_row_end:
+            ahead = str(prefetch.RESULTS_ALONG // nbytes_of(code))
+        else:
+            return
+        prefetch.prefetch_ahead(self.e, code, pointer, place, ahead, self.lanes)
 
     def _is_whole(self, mask) -> str | None:
         """Whether a tail has all lanes, asked where a masked store takes longer than a branch: most

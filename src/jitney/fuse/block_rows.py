@@ -11,9 +11,10 @@ and again when it is the next one's. In blocks of 16 rows the six pieces of 8 Ki
 (48 KiB of a Zen 5): in C, by one thread, 279 us become 167, where a copy takes 133; of 256 columns
 in blocks of 8 274 become 179, of 512 in blocks of 4 266 become 181. Rows of other lengths than
 powers of two gain less (100 x 100 x 100: 139 to 128). Kernels gain a third of that, as each row's
-borders are asked for, too (the second: 319 to 285 us). (Rivera and Tseng 2000.) Where the third cache
-is far, longer runs are worth more: the machine reads ahead in them (an Emerald Rapids, by turns: 128
-x 128 x 128 without blocks .87 of the time by one thread, .93 by two; of 200 and 256 as before).
+borders are asked for, too (the second: 319 to 285 us). (Rivera and Tseng 2000.) Where the third
+cache is far, longer runs are worth more: the machine reads ahead in them (an Emerald Rapids, by
+turns: 128 x 128 x 128 without blocks .87 of the time by one thread, .93 by two; of 200 and 256 as
+before).
 """
 
 from ..ir.target import CpuTarget

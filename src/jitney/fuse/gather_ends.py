@@ -4,9 +4,10 @@
 In: a kernel of two stages whose rows are in a pipeline, and its live expressions. Out: `gathered`
 is set where it pays: the results of as many rows as there are lanes wait for one another. A
 logarithm is some 60 instructions, for one number as for a vector of them (a Zen 3, one thread, data
-in the first cache, log-sum-exp of rows of 64 .85 of the time, 128 .89, 512 .94, 1024 .96). AVX2
-only: with AVX-512, where two rows go side by side (pair_rows.py), it was not measured. They do not
-where ends are gathered: of 128 elements they take 12.1 cycles a vector, one row 11.
+in the first cache, log-sum-exp of rows of 64 .85 of the time, 128 .89, 512 .94, 1024 .96). Two rows
+do not go side by side (pair_rows.py) where ends are gathered: of 128 elements they take 12.1 cycles
+a vector, one row 11. With AVX-512 they are the better way from 1024 elements on (an Emerald Rapids:
+rows of 64 .98 of the time of pairs, 128 .91, 256 .97, 512 .95, 1024 1.08, 2048 1.10).
 Keeps: every bit but of sums, which two rows side by side add in another order.
 """
 
@@ -16,17 +17,19 @@ from .kernel import Expr, Kernel
 from .schedule import own_cost, stage_loops
 
 LEAST = 12  # instructions of an end, about: a logarithm has them, a root and a quotient have not
+MOST_ELEMENTS = 512  # of a row, with AVX-512
 WORD = 4  # bytes: of what a mask moves, which is off for rows that are not there
 
 
 def gather_ends(kernel: Kernel, used: list[Expr], target: CpuTarget) -> None:
     """See the module's text."""
     kernel.gathered = (
-        target.avx2 and not target.avx512
+        target.avx2
         and kernel.pipelined and kernel.lane == "stage"
         and len(kernel.stages) == 2 and bool(kernel.stages[-1].reductions)
         and len(kernel.rows) == 1 and bool(kernel.stores)
         and _is_worth(kernel, used)
+        and (not target.avx512 or kernel.stages[0].loops[0].extent <= MOST_ELEMENTS)
     )  # fmt: skip
 
 

@@ -15,8 +15,9 @@ time, of all columns (codegen/sweep.py). With `jumps` the runs read that many ro
 for. With `pairs` each row is two (pair_rows.py). `copies` vectors of rows keep their saved values
 side by side. `turned`: lanes are rows, but neighbours in memory are elements of one (turn_rows.py).
 `pipelined`: each stage does another row (pipeline_rows.py); of columns, rows so many `ahead` are
-asked for, those of results, too, with `asks_for_results`. `gathered`: their ends are done in vectors (gather_ends.py). `staggered`: turns of loops
-overlap (stagger_turns.py). `small`: 1 for short vector loops
+asked for. `asks_for_results`: lines that are written soon are, too (ask_for_results.py).
+`gathered`: their ends are done in vectors (gather_ends.py). `staggered`: turns of loops overlap
+(stagger_turns.py). `small`: 1 for short vector loops
 (masked throughout), 2 for kernels so small that compiling quickly matters more than speed.
 Expressions are interned; a loop variable is an int, unique in the kernel.
 
@@ -210,7 +211,7 @@ class Kernel:
     turned: bool = False  # see turn_rows.py
     pipelined: bool = False  # see pipeline_rows.py
     ahead: int = 0  # the same
-    asks_for_results: bool = False  # the same
+    asks_for_results: bool = False  # see ask_for_results.py
     gathered: bool = False  # see gather_ends.py
     staggered: bool = False  # see stagger_turns.py
     again: RowsAgain = RowsAgain()

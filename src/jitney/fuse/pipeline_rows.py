@@ -52,11 +52,6 @@ AHEAD_IN_CACHES, AHEAD_IN_MEMORY = 3, 8
 # more with twelve.)
 AHEAD_BESIDE_SAVED, BESIDE = 12, 32
 COLUMNS_IN_CACHES = 32 << 20  # bytes in the pipelines of all columns
-# Results that go to a far third cache are asked for like what is read: a store waits for its line,
-# and the next ones for it. (An Emerald Rapids, by turns, one thread and two: softmax of the columns
-# of 1024 x 1024 .31 and .71 of the time, of 1000 x 1000 .29, .67; layer norm .70 to .36, .91 and
-# .79; log-softmax .75, .36 and 1.04, .79; x / max .79, .63 and .84, .81. Of 256 x 300, which lie in the
-# second cache, log-softmax takes 1.17.)
 
 
 def pipeline_rows(kernel: Kernel, used: list[Expr], target: CpuTarget) -> None:
@@ -66,15 +61,6 @@ def pipeline_rows(kernel: Kernel, used: list[Expr], target: CpuTarget) -> None:
         kernel.copies = _copies(kernel, used, target)
         if kernel.lane == "row":
             kernel.ahead = _ahead(kernel, used, target)
-            kernel.asks_for_results = _waits_to_store(kernel, used, target)
-
-
-def _waits_to_store(kernel: Kernel, used: list[Expr], target: CpuTarget) -> bool:
-    """Whether the lines of results are asked for before they are written."""
-    if not target.has_far_third_cache or kernel.stream:
-        return False
-    columns = math.prod(loop.extent for loop in kernel.rows)
-    return target.l2_bytes <= bytes_in_pipeline(kernel, used) * columns < MEMORY_BYTES
 
 
 def _ahead(kernel: Kernel, used: list[Expr], target: CpuTarget) -> int:

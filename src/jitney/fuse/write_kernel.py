@@ -12,6 +12,7 @@ from typing import Any
 
 from . import pull_gather, pull_views  # noqa: F401  (they register the rules)
 from .add_negatives import add_negatives
+from .ask_for_results import ask_for_results
 from .bound_exponentials import bound_exponentials
 from .buffers import Item, KernelStep
 from .build_kernel import KernelBuilder, NeedRows, finish_kernel
@@ -135,6 +136,7 @@ def _step_of(partition: Any, builder: KernelBuilder, stores, label: str) -> Kern
     used = pair_rows(kernel, used, partition.target)
     raise_shares(kernel, used, partition.target)
     used = add_negatives(kernel, used, partition.target)
+    ask_for_results(kernel, used, partition.target)
     stagger_turns(kernel, used, partition.target, repeated=partition.is_nested)
     find_by_blocks(kernel, partition.target)
     buffers = [partition.buffers[i] for i in builder.buffer_ids]

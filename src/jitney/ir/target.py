@@ -59,4 +59,5 @@ class CpuTarget(NamedTuple):
 
     def describe(self) -> str:
         """The text that enters kernel keys."""
-        return f"{self.arch}/{self.cpu}/{self.vector_bits}/{self.vectors_a_cycle}/{self.features}"
+        widths = f"{self.vector_bits}/{self.vectors_a_cycle}{'/far' * self.has_far_third_cache}"
+        return f"{self.arch}/{self.cpu}/{widths}/{self.features}"

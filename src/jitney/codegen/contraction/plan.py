@@ -54,7 +54,9 @@ MOST_ROWS = 1024
 # time as a small table of pages knows (a Zen 1; 2048 x 64 x 2048 .95 of the time, of 32 .84)
 SHALLOW, ROWS_OF_SHALLOW = 128, 256
 # What it costs a piece to pack its rows of a, as columns of the product, and its columns of b, as
-# rows. (Zen 3: with four pieces, not eight, a.T @ b of 1024 x 1024 x 1024 takes .88 of the time.)
+# rows; more where a word is several elements, which are multiplied in its time. (Zen 3: with four
+# pieces, not eight, a.T @ b of 1024 x 1024 x 1024 takes .88 of the time; an Emerald Rapids: bytes
+# of 1024 x 1024 x 1024 .95 by four times as much.)
 PACKING, PACKING_OF_LINES = 16, 16
 LEAST_ROWS = 32  # of a piece that packs both
 COLUMN_ALONE = 1.4  # time of a column outside of a tile: a load for each multiplication
@@ -298,7 +300,7 @@ def _pieces(shape, schedule, threads, work, most_columns, wide: bool) -> dict:
         row_parts = min(-(-parts // column_parts), max(m // (256 if column_parts > 1 else 64), 1))
         row_span = even(m, -(-m // row_parts), COLUMN_GROUP)
     else:
-        row_span, column_span = _shares(shape, parts, steps, threads)
+        row_span, column_span = _shares(shape, parts, steps, threads, schedule.elements.group)
     row_block = row_span
     if schedule.packs:
         is_shallow = shape.k <= SHALLOW and not wide
@@ -349,7 +351,7 @@ def _effort(columns, width) -> float:
     return columns + (COLUMN_ALONE - 1) * (columns % width)
 
 
-def _shares(shape, parts, steps, threads) -> tuple[int, int]:
+def _shares(shape, parts, steps, threads, group) -> tuple[int, int]:
     """(rows, columns) of a piece, of which there are at most so many `parts`, where each packs its
     own of both: such that the busiest thread has least to do, and then as many as may be, so that
     one slow thread delays little."""
@@ -364,7 +366,7 @@ def _shares(shape, parts, steps, threads) -> tuple[int, int]:
         for columns in set().union(*columns_of[: parts // row_parts]):
             pieces = -(-m // rows) * -(-n // columns)
             rounds = -(-shape.batch * pieces // threads)
-            packing = PACKING * rows + PACKING_OF_LINES * columns
+            packing = group * (PACKING * rows + PACKING_OF_LINES * columns)
             found[pieces, rows, columns] = rounds * (rows * _effort(columns, width) + packing)
     least = min(found.values())
     _, rows, columns = max(share for share, time in found.items() if time <= 1.03 * least)
