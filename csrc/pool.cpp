@@ -10,6 +10,8 @@
 // others from the back.
 #include "pool.h"
 
+#include "denormals.h"
+
 #include <atomic>
 #include <cstdlib>
 #include <memory>
@@ -310,6 +312,7 @@ class Pool {
  private:
   void run_region(int64_t extent, int64_t grain, int64_t first, int64_t pieces, PoolFn fn, void* ctx) {
     fn_ = fn, ctx_ = ctx, extent_ = extent, grain_ = grain, first_ = first;
+    mode_ = flushing_mode();
     const int64_t threads = static_cast<int64_t>(threads_.size()) + 1;
     shares_in_use_ = static_cast<int>(pieces < threads ? pieces : threads);
     for (int64_t t = 0; t < shares_in_use_; ++t)
@@ -384,6 +387,7 @@ class Pool {
       seen = wait_for_region(seen);
       if (stop_.load()) return;
       if (!join()) continue;
+      set_flushing_mode(mode_);
       take_pieces(own);
       leave();
     }
@@ -419,6 +423,7 @@ class Pool {
   void* ctx_ = nullptr;
   int64_t extent_ = 0, grain_ = 0, first_ = 0;
   bool joined_ = false;
+  uint32_t mode_ = 0;  // see denormals.h
   int shares_in_use_ = 1;
   Places places_;
   std::unique_ptr<Share[]> shares_;

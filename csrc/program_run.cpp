@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "copy.h"
+#include "denormals.h"
 #include "pool.h"
 #include "program.h"
 
@@ -47,6 +48,7 @@ int64_t now_ns() {
 thread_local PyObject* interrupt_check = nullptr;
 
 bool check_signals(RunState& state) {
+  const FlushingMode as_usual(0);  // what Python computes is its own affair
   bool without_gil = state.released != nullptr;
   if (without_gil) PyEval_RestoreThread(state.released);
   int status = PyErr_CheckSignals();
@@ -104,6 +106,7 @@ inline void run_kernel(const Step& step, void** args) {
 }
 
 bool run_python(const Step& step, RunState& state, void** args) {
+  const FlushingMode as_usual(0);
   bool without_gil = state.released != nullptr;
   if (without_gil) PyEval_RestoreThread(state.released);
   PyObject* tuple = PyTuple_New(step.arg_count);
@@ -417,7 +420,10 @@ bool program_run(Program* program, const ProgramInputs& inputs, PyObject** resul
     RunState state;
     state.args = args.data;
     if (body.release_gil) state.released = PyEval_SaveThread();
-    ok = run_steps(body.steps, state);
+    {
+      const FlushingMode mode(kFlushing);
+      ok = run_steps(body.steps, state);
+    }
     if (state.released) PyEval_RestoreThread(state.released);
   }
   if (workspace) buffer_decref(workspace);
