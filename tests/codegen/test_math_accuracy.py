@@ -306,13 +306,15 @@ def test_distance_far_away(target):
 @pytest.mark.parametrize("lanes", [None, 1])
 @pytest.mark.parametrize("target", TARGETS)
 def test_distance_above(target, lanes):
-    """Right as far as a guess may be good, then as great, or greater."""
+    """Right as far as a guess may be good, then as great, or greater. AVX-512 leaves out what
+    float32 has not of log2(e): up to |x| 2^-26 (see `exp_distance`)."""
     x = np.linspace(0, 40, 20_001).astype(np.float32)
     above = np.array([40.5, 41, 50, 88, 89, 200, 1e9, 3e38, np.inf], np.float32)
     for name, power in (("exp_distance_any", 1.0), ("exp_raised_kept_any", 2.0**RAISED)):
         function = build(name, "float", target, lanes=lanes)
         exact = power * np.exp(x.astype(float))
-        np.testing.assert_allclose(function(x), exact, rtol=2.0**-21)
+        most = 2.0**-22 + x * 2.0**-26 if "avx512" in str(target) else np.full(x.shape, 2.0**-21)
+        assert (np.abs(function(x) / exact - 1) <= most).all()
         assert (function(above) > 2e17 * power).all()
 
 
