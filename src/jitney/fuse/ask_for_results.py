@@ -8,8 +8,9 @@ next; it does not where a loop does more at a time: the rows of a pipeline, or t
 stencils. (An Emerald Rapids, float32, by turns, one thread and two: softmax of the columns of 1024
 x 1024 .31 and .71 of the time, of 1000 x 1000 .29 and .67; layer norm .70 to .36, .91 and .79;
 log-softmax .75, .36 and 1.0, .79; x / max .79, .63 and .84, .81. Two threads: softmax of rows .91
-and .77, five points of 1000 x 1000 .88, seven of 128 x 128 x 128 .97; sums and gelu of two arrays
-as before. Softmax and layer norm of 256 x 300, which lie in the second cache, would take 1.17.)
+and .77, five points of 1000 x 1000 .88, seven of 128 x 128 x 128 .97; the sum of two arrays and
+gelu as before. Layer norm and log-softmax down 256 x 300, which lie in the second cache, would take
+1.17.)
 Keeps: the meaning.
 """
 
