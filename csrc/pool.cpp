@@ -10,8 +10,6 @@
 // others from the back.
 #include "pool.h"
 
-#include "denormals.h"
-
 #include <atomic>
 #include <cstdlib>
 #include <memory>
@@ -38,6 +36,8 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
+
+#include "denormals.h"
 
 namespace jitney {
 

@@ -484,7 +484,7 @@ def test_tiles_of_sixteen_registers(n, tile):
 
 @pytest.mark.parametrize(("m", "rows"), [(16, 4), (36, 6), (50, 6), (64, 6), (1000, 6)])
 def test_tall_tiles(m, rows):
-    """Six rows where the third cache is far, unless more of the last tile's would be none."""
+    """Six rows behind a large second cache, unless more of the last tile's would be none."""
     target = CpuTarget(vector_bits=512, avx2=True, avx512=True, l2_bytes=2 << 20)
     assert _tile_of(16, m, 200, target, in_rows=True) == (rows, 4, 8)
     assert _tile_of(16, m, 200, target, in_rows=False)[0] == 4

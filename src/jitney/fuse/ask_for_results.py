@@ -5,12 +5,12 @@ Out: `asks_for_results` is set where that pays, where the third cache is far. A 
 line, and those behind it wait, too: some 70 ns of a third cache, for as many lines as a processor
 holds stores back for. Where one array is read and one is written along, the machine sees what comes
 next; it does not where a loop does more at a time: the rows of a pipeline, or the neighbours of
-stencils. (An Emerald Rapids, float32, by turns, one thread and two: softmax of the columns of 1024
-x 1024 .31 and .71 of the time, of 1000 x 1000 .29 and .67; layer norm .70 to .36, .91 and .79;
-log-softmax .75, .36 and 1.0, .79; x / max .79, .63 and .84, .81. Two threads: softmax of rows .91
-and .77, five points of 1000 x 1000 .88, seven of 128 x 128 x 128 .97; the sum of two arrays and
-gelu as before. Layer norm and log-softmax down 256 x 300, which lie in the second cache, would take
-1.17.)
+stencils. (An Emerald Rapids, float32, by turns, one thread and two, least where others use the
+third cache: softmax of the columns of 1024 x 1024 .31 to .71 and .59 to .78 of the time, of 1000 x
+1000 .29 to .79 and .67 to .74; layer norm .70 to .96 and .91 to 1.09, of 1000 x 1000 .36 to .85 and
+.79 to .96; x / max .76 to .84 and .79 to .94. Two threads: softmax of rows .75 to .91, five points
+.88 to .98, seven of 128 x 128 x 128 .97; the sum of two arrays and gelu as before. Layer norm and
+log-softmax down 256 x 300, which lie in the second cache, would take 1.17.)
 Keeps: the meaning.
 """
 
