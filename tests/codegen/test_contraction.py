@@ -526,7 +526,7 @@ def _sizes_of(m, n, k, target, threads):
     """(how a is read, parameters by name) of a product whose a is contiguous along its rows."""
     a = np.zeros((1, k, m), np.float32).transpose(0, 2, 1)
     b, c = np.zeros((1, k, n), np.float32), np.zeros((1, m, n), np.float32)
-    step = plan_contraction(shape_of(a, b, c), target, threads).steps[0]
+    step = plan_contraction(shape_of(a, b, c), target, threads).steps[-1]
     if step.kernel.schedule.label != "gemm":  # 48 rows with AVX-512
         return "streamed", {}
     sizes = dict(zip(TILED_PARAMETERS, step.params))
@@ -543,7 +543,7 @@ def test_pieces_that_pack_both_operands(name, threads, size):
     """Two threads have something to do, and none of them much more than its share."""
     m, n, k = size
     how, sizes = _sizes_of(*size, TARGETS[name], threads)
-    if how == "streamed":
+    if how in ("streamed", "panels"):
         return
     rows, columns = sizes["row_span"], sizes["column_span"]
     assert sizes["extent"] == -(-m // rows) * -(-n // columns)
@@ -551,6 +551,30 @@ def test_pieces_that_pack_both_operands(name, threads, size):
     if how == "m":
         rounds = -(-sizes["extent"] // threads)
         assert rounds * rows * min(columns, n) <= 1.1 * m * n / min(threads, 2)
+
+
+@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize("code", ["f32", "f64", "i32"])
+@pytest.mark.parametrize("size", [
+    (384, 384, 384), (257, 400, 700), (301, 513, 1100), (770, 1030, 90), (1000, 500, 129),
+])  # fmt: skip
+def test_rows_packed_once_for_all_pieces(name, code, size):
+    """A large a that is contiguous along m: all rows are packed before, in panels as high as a
+    tile, and the product has the bits of one whose rows of a are read in place."""
+    m, n, k = size
+    rng = np.random.default_rng(14)
+    a, b = random_array(rng, (1, m, k), code, "T"), random_array(rng, (1, k, n), code)
+    c, same = np.zeros((2, 1, m, n), a.dtype)
+    plan = contract(a, b, c, TARGETS[name], acc=code, threads=2)
+    assert [step.kernel.schedule.label for step in plan.steps] == ["pack", "gemm"]
+    assert plan.steps[0].extent > 1
+    assert plan.workspace_bytes <= 1.1 * a.nbytes + (8 << 20)
+    contract(np.ascontiguousarray(a), b, same, TARGETS[name], acc=code)
+    np.testing.assert_array_equal(c, same)
+    assert_product(c, a, b, code, code)
+    turned = np.zeros((1, n, m), a.dtype).transpose(0, 2, 1)
+    contract(a, b, turned, TARGETS[name], acc=code, pieces=3)
+    assert_product(turned, a, b, code, code)
 
 
 @pytest.mark.parametrize("name", [n for n, t in TARGETS.items() if t.avx2])
@@ -561,3 +585,5 @@ def test_columns_of_a_are_read_in_place_where_they_are_read_once(name):
         assert _sizes_of(m, n, k, target, 1)[0] == "rows"
     for m, n, k in ((1000, 64, 64), (300, 300, 300)):
         assert _sizes_of(m, n, k, target, 1)[0] == "m"
+    for m, n, k in ((384, 384, 384), (300, 3000, 300)):
+        assert _sizes_of(m, n, k, target, 1)[0] == "panels"

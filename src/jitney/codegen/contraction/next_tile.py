@@ -13,6 +13,7 @@ from ..prefetch import NEAR, prefetch_line
 
 LINE = 64
 LINES_OF_A = 2  # with these the machine sees where a row goes (four or eight are not better)
+LINES_OF_PANEL = 8
 
 
 def fetch_next_tile(kernel, t, i, j, vectors: int, rows: int) -> None:
@@ -32,6 +33,10 @@ def fetch_next_tile(kernel, t, i, j, vectors: int, rows: int) -> None:
         start = w.at(t.a, w.add(w.mul(following, p["a_m"]), t.k0), el.word)
         words = LINE // el.word_bytes
         _fetch_rows(w, start, p["a_m"], el.word, rows, range(0, LINES_OF_A * words, words))
+    if s.a == "panels" and s.blocked:
+        words = LINE // el.word_bytes
+        start = kernel.first_of_panel(t, following)
+        _fetch_rows(w, start, 0, el.word, 1, range(0, LINES_OF_PANEL * words, words))
 
 
 def _fetch_rows(w, start, stride, type_, rows, places, for_writing=False) -> None:

@@ -10,7 +10,8 @@ Invariant: the blocks along k depend on k alone, so results do not depend on thr
     up to 8 rows, the same                                   axpy (one row: always)
     the same of up to 5 rows, few vectors along k or n       thin dot, thin axpy
     everything else                                          register tile
-        reads a in place if contiguous along k, b if contiguous along n and small; else packs
+        reads a in place if contiguous along k, b if contiguous along n and small; else packs:
+        a large a that is contiguous along m by a step of its own, for all pieces
 
 Thresholds are sizes of caches or were measured (see the comment at each).
 """
@@ -19,15 +20,24 @@ import functools
 
 from ...ir.types import kind_of, nbytes_of
 from .elements import elements_of
+from .pack_for_all import PARAMETERS as PANELS_PARAMETERS
+from .pack_for_all import TOGETHER, PanelsSchedule, lanes_of_panel
 from .pack_operands import COLUMN_GROUP
+from .plan_pieces import plan_pieces, row_group
 from .plan_skinny import DOT_ROWS, LARGE_MATRIX, plan_skinny
 from .plan_streamed import STREAMED_DEPTH, is_streamed, plan_streamed
-from .shape import ContractionPlan, ContractionShape, Epilogue
+from .shape import (
+    ContractionKernel,
+    ContractionPlan,
+    ContractionShape,
+    ContractionStep,
+    Epilogue,
+)
 from .steps import (
     CHAIN,
     PAIRS,
-    PIECE_FLOPS,
     ROW_PAD,
+    SHALLOW,
     even,
     one_step,
     round_up,
@@ -35,7 +45,7 @@ from .steps import (
     work_of,
 )
 from .tiled import PARAMETERS as TILED_PARAMETERS
-from .tiled import TiledSchedule
+from .tiled import READ_AS_THEY_LIE, TiledSchedule
 
 # Words along k of one block, where rows of a are read in place, and the columns packed at a time: a
 # panel of b is then an eighth of the second cache. (With one of 2 MiB, an Emerald Rapids, products
@@ -46,21 +56,15 @@ IN_PLACE, IN_PLACE_LARGE, IN_PLACE_NARROW = (512, 512), (1024, 128), (1024, 192)
 # 4096 x 512 x 512 .94 with 512.)
 MANY_ROWS, COLUMNS_OF_MANY = 1024, 512
 LARGE_SECOND_CACHE = 2 << 20
+LINE = 64
 # the same when rows of a are packed beside it (measured: 256 loses 3 to 6 % with AVX-512, where the
 # tile has 64 columns; where it has 24, 256 gains 2 to 4 and 512 again as much)
 PACKED_DEPTH, PACKED_DEPTH_NARROW = 128, 512
-MOST_ROWS = 1024
-# where sums are short, each row of c is soon needed again for the next columns: as many rows at a
-# time as a small table of pages knows (a Zen 1; 2048 x 64 x 2048 .95 of the time, of 32 .84)
-SHALLOW, ROWS_OF_SHALLOW = 128, 256
-# What it costs a piece to pack its rows of a, as columns of the product, and its columns of b, as
-# rows; more where a word is several elements, which are multiplied in its time. (Zen 3: with four
-# pieces, not eight, a.T @ b of 1024 x 1024 x 1024 takes .88 of the time; an Emerald Rapids: bytes
-# of 1024 x 1024 x 1024 .95 by four times as much.)
-PACKING, PACKING_OF_LINES = 16, 16
-LEAST_ROWS = 32  # of a piece that packs both
-COLUMN_ALONE = 1.4  # time of a column outside of a tile: a load for each multiplication
 COLUMNS_OF_A = 64 << 10  # bytes of a, contiguous along m, that are read in place
+# From so much on rows of a are packed by a step of their own. (An Emerald Rapids, two threads:
+# 1024 x 1024 x 1024 .85 of the time, 1000 x 333 x 777 .84, 300 x 300 x 3000 .82, 384 x 384 x 384
+# .91; 256 x 4096 x 256 1.0, 2048 x 512 x 64 1.14. By one thread .87 to 1.03.)
+FOR_ALL_FLOPS, FOR_ALL_ROWS, FOR_ALL_COLUMNS = 1 << 26, 256, 384
 IN_PLACE_BYTES = 40 << 10  # about the first cache
 # Steps along k in one turn of the tile's loop with AVX2, which is 22 instructions for one step: too
 # short to keep the multipliers busy on a rented Zen 3 (512 x 512 x 512 .91 of the time by one
@@ -68,7 +72,6 @@ IN_PLACE_BYTES = 40 << 10  # about the first cache
 # does not pay for. And of tiles of six rows (`_is_tall`): .94 of the time of one step.
 AT_ONCE, AT_ONCE_TALL, AT_ONCE_FLOPS = 8, 2, 4 << 20
 TALL_WASTE = 1.1  # so much more time a row of a tile of four takes, at most
-SLOW = 0.8  # how fast a thread may be on a machine that is shared, where the others are 1
 MASKED_ROWS = 18  # masked loads for so many cost more than a copy of b with zeros at its side
 TURNED_ROWS = 48  # the same, where b is contiguous along k
 
@@ -171,17 +174,20 @@ def _plan_tiled(shape, target, threads, epilogue, swapped):
     elements = elements_of(shape.dtype_in, shape.dtype_acc, shape.dtype_out, target, pairs)
     lanes = elements.lanes(target)
     a, a_unit = _a_operand(shape, elements, target)
-    rows, vectors, tail = _tile_of(lanes, m, n, target, a == "rows")
+    lies = a in READ_AS_THEY_LIE
+    rows, vectors, tail = _tile_of(lanes, m, n, target, lies)
+    if a == "panels" and tail:
+        tail = 2 * rows
     b = _b_operand(shape, target, elements)
     packed_depth = PACKED_DEPTH if target.avx512 else PACKED_DEPTH_NARROW
-    depth = (_in_place(target)[0] if a == "rows" else packed_depth) * elements.group
+    depth = (_in_place(target)[0] if lies else packed_depth) * elements.group
     in_place = a == "rows" and b == "columns"
     run, are_two = k // shape.segments, elements.is_float and depth > CHAIN
     blocked = k > (CHAIN if are_two else depth) and not (in_place and not elements.is_float)
     chains = 2 if blocked and are_two else 1
     k_block = chain = max(k, 1)
     if blocked:
-        is_shared = elements.is_float and a == "rows"  # with the streamed schedule
+        is_shared = elements.is_float and lies  # with the streamed schedule
         multiple = STREAMED_DEPTH if is_shared else elements.group * 8
         chain = even(k, depth // chains, multiple)
         if shape.segments > 1:
@@ -198,8 +204,8 @@ def _plan_tiled(shape, target, threads, epilogue, swapped):
         (blocked or not target.avx512 or _waits_to_store(shape, target)) and not in_place,
     )  # fmt: skip
     work = work_of(shape, epilogue)
-    most_columns = _columns_in_place(target, m) if a == "rows" else 1024
-    sizes = _pieces(shape, schedule, threads, work, most_columns, target.avx512)
+    most_columns = _columns_in_place(target, m) if lies else 1024
+    sizes = plan_pieces(shape, schedule, threads, work, most_columns, target.avx512)
     values = strides_of(shape) | sizes
     values |= {"m": m, "n": n, "k": k, "batch": batch, "k_block": k_block}
     values |= {"inner": shape.inner_batch, "run": run, "a_segment": shape.a_segment}
@@ -208,8 +214,32 @@ def _plan_tiled(shape, target, threads, epilogue, swapped):
     values |= {"row_pieces": row_pieces, "column_pieces": column_pieces}
     values |= _rooms(schedule, min(sizes["row_block"], m), min(sizes["column_block"], n), k_block)
     extent = -(-batch // sizes["group"]) * row_pieces * column_pieces
-    return one_step(
+    values |= _panels(schedule, m, k)
+    plan = one_step(
         schedule, values, TILED_PARAMETERS, extent, values["piece_bytes"], shape, target, epilogue
+    )
+    return _packed_for_all(plan, schedule, values, target) if a == "panels" else plan
+
+
+def _panels(schedule, m, k) -> dict:
+    """How many panels all pieces read, the words of one, and where the pieces' rooms begin."""
+    if schedule.a != "panels":
+        return {"panel": 0, "panels": 0, "rooms": 0}
+    word_bytes, rows = schedule.elements.word_bytes, schedule.rows
+    panel = round_up(k * rows + lanes_of_panel(rows), LINE // word_bytes)
+    panels = round_up(-(-m // rows), row_group(schedule) // rows)
+    return {"panel": panel, "panels": panels, "rooms": panels * panel * word_bytes}
+
+
+def _packed_for_all(plan, schedule, values, target):
+    """The plan with a step before its own, that packs the panels."""
+    kernel = ContractionKernel(
+        PanelsSchedule(schedule.elements, schedule.rows, schedule.swapped), target
+    )
+    params = tuple(values[name] for name in PANELS_PARAMETERS)
+    first = ContractionStep(kernel, params, -(-values["panels"] // TOGETHER), 1)
+    return ContractionPlan(
+        (first, *plan.steps), values["rooms"] + plan.workspace_bytes, plan.flops
     )
 
 
@@ -238,7 +268,15 @@ def _a_operand(shape, elements, target) -> tuple[str, bool]:
         return "rows", False
     if elements.is_native and not in_m and shape.m * shape.k <= 1024:
         return "rows", False
+    if elements.is_native and in_m and _packs_for_all(shape):
+        return "panels", False
     return ("k" if in_k else "m" if in_m else "any"), in_k
+
+
+def _packs_for_all(shape) -> bool:
+    """Whether many pieces would pack the same rows of a."""
+    is_large = shape.m >= FOR_ALL_ROWS and shape.n >= FOR_ALL_COLUMNS
+    return shape.batch == 1 and is_large and shape.flops >= FOR_ALL_FLOPS
 
 
 def _reads_once(shape, elements, target) -> bool:
@@ -276,117 +314,21 @@ def _columns_in_place(target, m) -> int:
     return COLUMNS_OF_MANY if is_narrow and m > MANY_ROWS else _in_place(target)[1]
 
 
-def _pieces(shape, schedule, threads, work, most_columns, wide: bool) -> dict:
-    """Spans of one piece and the blocks inside it.
-
-    Splitting columns first packs each column of b once; packed rows of a want long rows of blocks.
-    """
-    m, n, batch = shape.m, shape.n, shape.batch
-    wanted = 1
-    if threads > 1:
-        most = 4 * threads if schedule.packs and batch == 1 else 8 * threads
-        wanted = max(1, min(work // PIECE_FLOPS, most))
-    parts = -(-wanted // batch)
-    width = schedule.vectors * schedule.lanes if schedule.tail_rows else n
-    steps = (width, schedule.lanes) if schedule.tail_rows else (width,)
-    if schedule.b == "columns":
-        row_span = max(even(m, -(-m // parts), COLUMN_GROUP), 2 * COLUMN_GROUP)
-        column_parts = -(-parts // -(-m // row_span))
-        column_span = max(even(n, -(-n // column_parts), width), 2 * width)
-    elif schedule.a == "rows":
-        least = 2 * width
-        column_span = max(_balanced(n, parts, steps, least, threads if batch == 1 else 1), least)
-        column_parts = -(-n // column_span)
-        row_parts = min(-(-parts // column_parts), max(m // (256 if column_parts > 1 else 64), 1))
-        row_span = even(m, -(-m // row_parts), COLUMN_GROUP)
-    else:
-        row_span, column_span = _shares(shape, parts, steps, threads, schedule.elements.group)
-    row_block = row_span
-    if schedule.packs:
-        is_shallow = shape.k <= SHALLOW and not wide
-        most_rows = ROWS_OF_SHALLOW if is_shallow else MOST_ROWS
-        row_block = even(min(row_span, m), most_rows, COLUMN_GROUP)
-    column_block = column_span
-    if schedule.packs and schedule.tail_rows:
-        column_block = even(min(column_span, n), most_columns, width)
-    return {
-        "group": -(-batch // wanted), "row_span": row_span, "column_span": column_span,
-        "row_block": row_block, "column_block": column_block,
-    }  # fmt: skip
-
-
-def _balanced(n, parts, steps, least, threads) -> int:
-    """Columns of a piece, a multiple of one of the steps (those of a tile and of a vector): of
-    `parts` pieces or up to three times as many (fewer where they would be narrow), such that the
-    busiest thread has least to do; of those such that one slow thread delays least, and as wide as
-    may be. (1024 columns of eight pieces are seven of 144 and one of 16 where tiles have 24: two
-    threads had 4 and 3.1 of them. 256 columns are twice 128, but 144 and 112 by pieces of 48: .92
-    of the time. 15 pieces of 72 take .98 of what 8 of 128 do, whose threads had 5 and 3.)"""
-    width, room = steps[0], n // least
-    fewest = parts if room >= parts else max(min(parts, threads), room // 2)
-    counts = range(max(fewest, 1), 3 * parts + 1)
-    spans = {max(even(n, -(-n // count), step), least) for count in counts for step in steps}
-    effort = functools.partial(_effort, width=width)
-
-    def busiest(span):
-        whole, left = divmod(n, span)
-        rounds, alone = divmod(whole, threads)
-        return rounds * effort(span) + effort(span if alone else left)
-
-    def beside_a_slow_one(span):
-        whole, left = divmod(n, span)
-        done = lambda rounds: (threads - 1) * rounds + int(SLOW * rounds) - whole
-        rounds = int(whole / (threads - 1 + SLOW))
-        while done(rounds) < 0:
-            rounds += 1
-        return rounds * effort(span) + (0 if done(rounds) else effort(left))
-
-    best = min(map(busiest, spans))
-    good = {span: beside_a_slow_one(span) for span in spans if busiest(span) <= 1.02 * best}
-    return max(span for span, time in good.items() if time <= 1.02 * min(good.values()))
-
-
-def _effort(columns, width) -> float:
-    """What is left of a tile is done by vectors."""
-    return columns + (COLUMN_ALONE - 1) * (columns % width)
-
-
-def _shares(shape, parts, steps, threads, group) -> tuple[int, int]:
-    """(rows, columns) of a piece, of which there are at most so many `parts`, where each packs its
-    own of both: such that the busiest thread has least to do, and then as many as may be, so that
-    one slow thread delays little."""
-    m, n, width = shape.m, shape.n, steps[0]
-    columns_of = [
-        {even(n, -(-n // count), step) for step in steps}
-        for count in range(1, min(parts, max(1, n // (2 * width))) + 1)
-    ]
-    found = {}
-    for row_parts in range(1, min(parts, max(1, m // LEAST_ROWS)) + 1):
-        rows = even(m, -(-m // row_parts), COLUMN_GROUP)
-        for columns in set().union(*columns_of[: parts // row_parts]):
-            pieces = -(-m // rows) * -(-n // columns)
-            rounds = -(-shape.batch * pieces // threads)
-            packing = group * (PACKING * rows + PACKING_OF_LINES * columns)
-            found[pieces, rows, columns] = rounds * (rows * _effort(columns, width) + packing)
-    least = min(found.values())
-    _, rows, columns = max(share for share, time in found.items() if time <= 1.03 * least)
-    return rows, columns
-
-
 def _rooms(schedule, rows, columns, depth) -> dict:
     """Where a piece's packed a, packed b and waiting sums are in its part of the workspace."""
     elements, lanes = schedule.elements, schedule.lanes
     words = -(-depth // elements.group)
     padded_rows = round_up(rows, COLUMN_GROUP)
     padded_columns = round_up(columns, lanes) + (schedule.vectors - 1) * lanes
-    a_bytes = {"rows": 0, "m": padded_rows * words}.get(schedule.a, padded_rows * schedule.pitch)
+    a_words = {"rows": 0, "panels": 0, "m": words}.get(schedule.a, schedule.pitch)
     b_bytes = 0 if schedule.b == "columns" else padded_columns * words
     pitch, sums = 0, 0
     if schedule.blocked and schedule.sums == "workspace":
         pitch = padded_columns
-        tiles = (COLUMN_GROUP, schedule.rows, schedule.tail_rows or 1)  # all rows of one wait
+        # all rows of a tile wait, also those that do not exist
+        tiles = (row_group(schedule), schedule.rows, schedule.tail_rows or 1)
         sums = max(round_up(rows, tile) for tile in tiles) * pitch * nbytes_of(elements.acc)
-    a_bytes = round_up(a_bytes * elements.word_bytes, 64)
+    a_bytes = round_up(padded_rows * a_words * elements.word_bytes, 64)
     b_bytes = round_up(b_bytes * elements.word_bytes, 64)
     return {
         "b_offset": a_bytes,

@@ -9,6 +9,7 @@ from .shape import ContractionKernel, ContractionPlan, ContractionStep
 CHAIN = 512
 PIECE_FLOPS = 2 << 18  # some 5 us: less is not worth another thread
 ROW_PAD = 16  # words between packed rows, against addresses that are equal modulo 4 KiB
+SHALLOW = 128  # terms of a short sum
 PAIRS = 32  # from this many rows, columns and depth, dot-product words are worth their packing
 
 

@@ -43,15 +43,17 @@ PARAMETERS = (
     "m", "n", "k", "batch", "inner", "group", "row_span", "column_span", "row_pieces",
     "column_pieces", "row_block", "column_block", "k_block", "a_batch", "a_inner", "a_m", "a_k",
     "b_batch", "b_inner", "b_k", "b_n", "c_batch", "c_inner", "c_m", "c_n", "piece_bytes",
-    "b_offset", "sum_offset", "sum_pitch", "run", "a_segment", "chain",
+    "b_offset", "sum_offset", "sum_pitch", "run", "a_segment", "chain", "panel", "rooms",
 )  # fmt: skip
+READ_AS_THEY_LIE = ("rows", "panels")  # rows of a that a piece does not pack
 NOWHERE = 64  # words of 8 bytes: a row of results
 TILE = 256  # the same: all accumulators
 
 
 @dataclass(frozen=True)
 class TiledSchedule:
-    """a: 'rows' in place, or packed from 'k' or 'm' contiguous memory or from 'any' strides.
+    """a: 'rows' in place, 'panels' that a step before has packed (`pack_for_all.py`), or packed
+    from 'k' or 'm' contiguous memory or from 'any' strides.
     b: 'columns' in place, or packed from 'n', 'k' or 'any'. `tail_rows` = 0: all columns fit one
     group of `vectors` vectors. `sums`: where sums wait between blocks of k ('c' or 'workspace').
     `segmented`: k is runs that lie apart in a (a block is some of them). `halves`: a block is two
@@ -81,7 +83,7 @@ class TiledSchedule:
 
     @property
     def packs(self) -> bool:
-        return self.a != "rows" or self.b != "columns"
+        return self.a not in READ_AS_THEY_LIE or self.b != "columns"
 
     def emit(self, target, epilogue, name) -> str:
         return _TiledKernel(self, target, epilogue).module(name)
@@ -135,6 +137,8 @@ class _TiledKernel:
         m1 = w.smaller(w.add(m0, p["row_span"]), p["m"])
         n1 = w.smaller(w.add(n0, p["column_span"]), p["n"])
         room = w.at(self._pointer(3), w.mul(piece, p["piece_bytes"]))
+        if self.s.a == "panels":
+            room = w.at(room, p["rooms"])
         first = w.mul(group, p["group"])
         stop = w.smaller(w.add(first, p["group"]), p["batch"])
 
@@ -380,6 +384,8 @@ class _TiledKernel:
             pointers = self._rows_from(t, i, start, p["a_m"], el.word, rows)
             step = 1 if s.a_unit else p["a_k"]
             return lambda r, offset: w.at(pointers[r], offset, el.word), step
+        if s.a == "panels":
+            return self._in_panels(t, i, rows), s.rows
         at = w.sub(i, t.m0)
         if s.a in ("k", "any"):
             start = w.at(t.packed_a, w.mul(at, s.pitch), el.word)
@@ -392,6 +398,22 @@ class _TiledKernel:
         inside = w.sub(at, panel)
         start = w.at(t.packed_a, w.add(w.mul(panel, self.words), inside), el.word)
         return lambda r, offset: w.at(w.at(start, offset, el.word), r, el.word), COLUMN_GROUP
+
+    def _in_panels(self, t, i, rows):
+        """Address of word `offset` of row r: a tile has one panel, that of a single vector two."""
+        w, s, el = self.w, self.s, self.el
+        panels = [self.first_of_panel(t, i)]
+        for _ in range(s.rows, rows, s.rows):
+            panels.append(w.at(panels[-1], self.p["panel"], el.word))
+        return lambda r, offset: w.at(
+            w.at(panels[r // s.rows], offset, el.word), r % s.rows, el.word
+        )
+
+    def first_of_panel(self, t, i):
+        """Where the block's words begin in the panel of row i."""
+        w, s = self.w, self.s
+        words = w.add(w.mul(w.udiv(i, s.rows), self.p["panel"]), w.mul(t.k0, s.rows))
+        return w.at(self._pointer(3), words, self.el.word)
 
     def _b_lines(self, t, j, vectors, count):
         """(address of the first line of vectors, step to the next, partial count of the last)."""
@@ -465,7 +487,7 @@ class _TiledKernel:
         """Where the rows of a tile go: see [Note: row tails]."""
         w, p, type_ = self.w, self.p, self.el.result_type
         start = w.at(t.c, w.add(w.mul(i, p["c_m"]), j), type_)
-        if self.s.a != "m":
+        if self.s.a not in ("m", "panels"):
             return self._rows_from(t, i, start, p["c_m"], type_, rows)
         if self.nowhere is None:
             self.nowhere = w.allocate("i64", NOWHERE, "nowhere")
