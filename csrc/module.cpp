@@ -17,6 +17,7 @@
 #include "routines/routines.h"
 #include "run_routine.h"
 #include "test_kernels.h"
+#include "tile_registers.h"
 
 namespace {
 
@@ -29,6 +30,7 @@ const RegisterFn kComponents[] = {
     jitney::register_pool,     jitney::register_copy,      jitney::register_loader,
     jitney::register_routines, jitney::register_run_routine,
     jitney::register_program,  jitney::register_dispatch,  jitney::register_test_kernels,
+    jitney::register_tile_registers,
 };
 
 PyModuleDef definition = {

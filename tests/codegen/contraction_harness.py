@@ -10,6 +10,7 @@ import llvmlite.binding as llvm
 import ml_dtypes
 import numpy as np
 
+from jitney import _native
 from jitney.codegen.contraction import ContractionShape, plan_contraction
 from jitney.ir.target import CpuTarget
 from jitney.ir.types import DTYPE_OF_CODE, code_of, kind_of
@@ -26,12 +27,16 @@ def targets() -> dict:
     found = {}
     triple = llvm.get_process_triple()
     if HOST_FEATURES.get("avx512vl") and HOST_FEATURES.get("avx512dq"):
+        features = [f for f in HOST_FEATURES.flatten().split(",") if "amx" not in f]
         found["avx512"] = CpuTarget(
-            cpu=llvm.get_host_cpu_name(), features=HOST_FEATURES.flatten(), vector_bits=512,
+            cpu=llvm.get_host_cpu_name(), features=",".join(features), vector_bits=512,
             avx512=True, avx2=True, fma=True, triple=triple,
             avx512_bf16=bool(HOST_FEATURES.get("avx512bf16")),
             avx512_vnni=bool(HOST_FEATURES.get("avx512vnni")),
         )  # fmt: skip
+        if _native.request_tile_registers():
+            features += [f"+amx-{kind}" for kind in ("tile", "int8", "bf16")]
+            found["avx512, amx"] = found["avx512"]._replace(features=",".join(features))
     if HOST_FEATURES.get("avx2") and HOST_FEATURES.get("fma"):
         found["avx2"] = CpuTarget(
             cpu="x86-64-v3", vector_bits=256, avx2=True, fma=True, triple=triple

@@ -24,6 +24,7 @@ _EXTRA = {
     "avx512vbmi": "+avx512vbmi",
     "avx512_vpopcntdq": "+avx512vpopcntdq",
 }
+_AMX = {"amx_tile": "+amx-tile", "amx_int8": "+amx-int8", "amx_bf16": "+amx-bf16"}
 _V3 = {"avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "movbe", "sse4_1", "sse4_2", "ssse3", "popcnt"}
 _V4 = {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
 _NEEDED = {"x86-64": frozenset(), "x86-64-v3": _V3, "x86-64-v4": _V3 | _V4}
@@ -52,8 +53,10 @@ def _target_of_host() -> CpuTarget:
         )
     extra = [feature for flag, feature in _EXTRA.items() if flag in flags]
     features = _LEVELS[level]
-    if level == "x86-64-v4" and not asked and extra:
-        features += "," + ",".join(extra)
+    if level == "x86-64-v4" and not asked:
+        if flags >= _AMX.keys() and _native.request_tile_registers():
+            extra += _AMX.values()
+        features = ",".join((features, *extra))
     return target_of_level(level, features)
 
 

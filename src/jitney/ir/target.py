@@ -31,6 +31,11 @@ class CpuTarget(NamedTuple):
     far_bytes: int = 22 << 20
 
     @property
+    def amx(self) -> bool:
+        """Whether registers hold tiles of matrices, and this process may use them."""
+        return "+amx-int8" in self.features and "+amx-bf16" in self.features
+
+    @property
     def lanes32(self) -> int:
         """Lanes of a vector of 32-bit elements."""
         return self.vector_bits // 32

@@ -10,6 +10,10 @@ Integers are summed modulo 2^32 or 2^64, so the result is exact in every narrowe
               instruction flushes denormals and rounds once less
     quad_i8   acc += (a0+128)*b0 + ... + (a3+128)*b3      int8 in: the instruction wants one operand
               unsigned, so 128 times the sums of b's columns are subtracted again (`tiled.py`)
+    tiles_i8, tiles_u8 acc += a0*b0 + ... + a3*b3         int8, or uint8 and booleans, in registers
+              that hold 16 rows of words (`tile_registers.py`)
+    tiles_bf16 as pair_bf16, in such registers: for results of float32, too, since others take five
+              times as long
 """
 
 from dataclasses import dataclass, replace
@@ -39,13 +43,12 @@ class Elements:
     @property
     def group(self) -> int:
         """Elements in a word."""
-        return {"plain": 1, "quad_i8": 4}.get(self.mode, 2)
+        return {"plain": 1, "quad_i8": 4, "tiles_i8": 4, "tiles_u8": 4}.get(self.mode, 2)
 
     @property
     def packed(self) -> str:
         """Code of the elements in packed memory."""
-        codes = {"plain": self.acc, "pair_i16": "i16", "pair_bf16": "bf16", "quad_i8": "i8"}
-        return codes[self.mode]
+        return self.acc if self.mode == "plain" else self.mode.split("_")[1]
 
     @property
     def word(self) -> str:
@@ -114,6 +117,18 @@ def elements_of(dtype_in: str, dtype_acc: str, dtype_out: str, target, pairs: bo
     if pairs and (dtype_in, acc, dtype_out) == ("bf16", "f32", "bf16") and target.avx512_bf16:
         mode = "pair_bf16"
     return Elements(dtype_in, acc, dtype_out, mode)
+
+
+def tile_elements_of(dtype_in: str, dtype_acc: str, dtype_out: str, target) -> Elements | None:
+    """The representation in registers that hold tiles, if there are any for these codes."""
+    if not target.amx:
+        return None
+    plain = elements_of(dtype_in, dtype_acc, dtype_out, target, pairs=False)
+    if plain.acc == "i32" and dtype_in in ("i8", "u8", "b1"):
+        return replace(plain, mode="tiles_i8" if dtype_in == "i8" else "tiles_u8")
+    if (dtype_in, plain.acc) == ("bf16", "f32") and kind_of(dtype_out) == "f":
+        return replace(plain, mode="tiles_bf16")
+    return None
 
 
 def widen(w, elements: Elements, value: Value) -> Value:

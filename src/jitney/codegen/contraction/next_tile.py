@@ -8,8 +8,8 @@ less time, 2048 x 2048 x 2048 8 %.) Where no sums wait, c is asked for as well, 
 wait for lines that are in no near cache (1000 x 333 x 777 .92 to .95, 2000 x 32 x 2000 .98).
 """
 
-from ...ir.types import nbytes_of
 from ..prefetch import NEAR, prefetch_line
+from .writer import bytes_of
 
 LINE = 64
 LINES_OF_A = 2  # with these the machine sees where a row goes (four or eight are not better)
@@ -23,9 +23,10 @@ def fetch_next_tile(kernel, t, i, j, vectors: int, rows: int) -> None:
     if not s.asks_ahead:  # so short that there is little to wait for
         return
     following = w.add(i, rows)
-    if s.sums == "c" and kernel.plain_sums:
+    has_sums, has_results = s.sums == "c" and kernel.plain_sums, not s.blocked and s.c_unit
+    if has_sums or has_results:
         start = w.at(t.c, w.add(w.mul(following, p["c_m"]), j), el.result_type)
-        words = LINE // nbytes_of(el.acc)
+        words = LINE // bytes_of(el.result_type)
         last = vectors * s.lanes - 1
         places = [*range(0, last, words), last]
         _fetch_rows(w, start, p["c_m"], el.result_type, rows, places, for_writing=True)

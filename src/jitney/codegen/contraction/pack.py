@@ -47,12 +47,14 @@ def _words(w, elements, sources, lanes, count):
 
 
 def pack_columns(
-    w, elements, source, step_k, depth, target, lanes, vectors, count=None, panel=None
-):
+    w, elements, source, step_k, depth, target, lanes, vectors, count=None, panel=None,
+    is_last_only=True,
+):  # fmt: skip
     """One group of `vectors * lanes` columns, contiguous in `source`; `count`: how many exist.
 
     `source`: address of the group's first element; `depth` elements along k, `step_k` apart.
     `panel`: each vector is a panel of its own, so many words behind the one before.
+    `is_last_only`: whether all vectors but the last are whole.
     """
     group, width = elements.group, lanes if panel else lanes * vectors
 
@@ -66,7 +68,7 @@ def pack_columns(
             offset = v * lanes
             parts = [w.at(row, offset, elements.source_type) for row in rows]
             left = None
-            if count is not None and v == vectors - 1:
+            if count is not None and (v == vectors - 1 or not is_last_only):
                 left = w.larger(w.sub(count, offset), 0) if v else count
             value = _words(w, elements, parts, lanes, left)
             w.store(elements.word, value, w.at(line, place[v], elements.word), lanes)
@@ -112,6 +114,47 @@ def pack_panels(w, elements, source, step_k, depth, target, lanes, vectors, pane
         w.for_range(0, panels, 1, one_panel, [("ptr", line), ("ptr", into)], runs_once=True)
 
     w.for_range(0, depth, 1, one_line)
+
+
+def pack_word_panels(
+    w, elements, source, step_k, depth, target, lanes, width, columns, size, ahead
+):
+    """Panels of `width` columns (one vector of words or two), of bytes or 16-bit elements; all
+    `columns` exist and are side by side in `source`, so that its lines are read whole.
+
+    `size`: words from a panel to the next; `ahead`: words further down k that are asked for. The
+    last word, if part of it does not exist, is left out.
+    """
+    group, element = elements.group, elements.source_type
+
+    def one_word(k, _):
+        lines = [w.mul(w.add(w.mul(k, group), g), step_k) for g in range(group)]
+        rows = [w.at(source, line, element) for line in lines]
+        for row in rows:
+            far = w.at(row, w.mul(step_k, ahead * group), element)
+            for place in range(0, columns, LINE_BYTES // bytes_of(element)):
+                prefetch_line(w.e, w.at(far, place, element), NEAR)
+        line = w.at(target, w.mul(k, width), elements.word)
+        for first in range(0, columns, 2 * lanes):
+            parts = [w.load_value(element, w.at(row, first, element), 2 * lanes) for row in rows]
+            for v, words in enumerate(_interleaved(w.e, parts, lanes)):
+                panel, inside = divmod(first + v * lanes, width)
+                into = w.at(line, w.add(w.mul(size, panel), inside), elements.word)
+                w.store(elements.word, words, into, lanes)
+
+    w.for_range(0, w.udiv(depth, group), 1, one_word)
+
+
+def _interleaved(e, rows, lanes):
+    """Two vectors of so many words, of two rows of 16-bit elements or four of bytes."""
+    if len(rows) == 4:
+        wide = [e.zext(row, "i16") for row in rows]
+        above = e.constant("i16", 8, 2 * lanes)
+        rows = [e.or_(wide[i], e.shl(wide[i + 1], above)) for i in (0, 2)]
+    for first in (0, lanes):
+        order = [at + half for at in range(first, first + lanes) for half in (0, 2 * lanes)]
+        pairs = e.shuffle(*rows, order)
+        yield e.instruction(f"bitcast {pairs.text} {pairs.names[0]} to {type_text('i32', lanes)}")
 
 
 def pack_columns_transposed(w, elements, source, step_n, depth, target, width, lanes, count):

@@ -66,10 +66,10 @@ def pack_b(kernel, t, whole) -> None:
     if how == "n":
         _pack_lines_of_columns(kernel, t, whole)
     elif how != "columns":
-        _pack_vectors_of_columns(kernel, t, whole)
+        pack_vectors_of_columns(kernel, t, whole)
 
 
-def _start_of_b(kernel, t, j):
+def start_of_b(kernel, t, j):
     """(address of the first element of column j, where its panel goes if it begins there)."""
     w, p, el = kernel.w, kernel.p, kernel.el
     offset = w.add(w.mul(t.k0, p["b_k"]), w.mul(j, p["b_n"]))
@@ -79,7 +79,7 @@ def _start_of_b(kernel, t, j):
 
 def _pack_lines_of_columns(kernel, t, whole):
     w, s, el, step = kernel.w, kernel.s, kernel.el, kernel.p["b_k"]
-    group, start = s.vectors * s.lanes, lambda j: _start_of_b(kernel, t, j)
+    group, start = s.vectors * s.lanes, lambda j: start_of_b(kernel, t, j)
 
     def panel(j, vectors, count):
         source, target = start(j)
@@ -113,7 +113,7 @@ def _pack_panels(kernel, t, el, step, start, first, whole, lanes, vectors):
     w.for_range(first, whole, width * pack.PANELS, panels)
 
 
-def _pack_vectors_of_columns(kernel, t, whole):
+def pack_vectors_of_columns(kernel, t, whole):
     """One vector of columns at a time: in the middle of a whole panel, or a panel of its own."""
     w, p, s, el = kernel.w, kernel.p, kernel.s, kernel.el
     group = s.vectors * s.lanes
@@ -124,7 +124,7 @@ def _pack_vectors_of_columns(kernel, t, whole):
         if s.tail_rows:
             inside = w.compare("slt", j, whole)
             lane, width = w.select(inside, lane, 0), w.select(inside, group, s.lanes)
-        source, _ = _start_of_b(kernel, t, j)
+        source, _ = start_of_b(kernel, t, j)
         base = w.add(w.mul(w.sub(at, lane), kernel.words), lane)
         target, count = w.at(t.packed_b, base, el.word), w.sub(t.n1, j)
         if s.b == "k":

@@ -7,6 +7,7 @@ Invariant: the blocks along k depend on k alone, so results do not depend on thr
     few rows or columns (<= 16), contiguous along k          dot (if they fill vectors: the tile)
     3 or 5 to 48 rows, with AVX2 to 20 or 24,
     lines of b contiguous, b large                           streamed (axpy without masked loads)
+    bytes or bfloat16, 32 rows, columns and deep, with AMX   tile registers
     up to 8 rows, the same                                   axpy (one row: always)
     the same of up to 5 rows, few vectors along k or n       thin dot, thin axpy
     everything else                                          register tile
@@ -23,9 +24,10 @@ from .elements import elements_of
 from .pack_for_all import PARAMETERS as PANELS_PARAMETERS
 from .pack_for_all import TOGETHER, PanelsSchedule, lanes_of_panel
 from .pack_operands import COLUMN_GROUP
-from .plan_pieces import plan_pieces, row_group
+from .plan_pieces import plan_pieces
 from .plan_skinny import DOT_ROWS, LARGE_MATRIX, plan_skinny
 from .plan_streamed import STREAMED_DEPTH, is_streamed, plan_streamed
+from .plan_tile_registers import plan_tile_registers
 from .shape import (
     ContractionKernel,
     ContractionPlan,
@@ -91,6 +93,11 @@ def plan_contraction(
     for candidate, swapped in both:
         if is_streamed(candidate, target):
             return plan_streamed(candidate, target, num_threads_hint, epilogue, swapped)
+    swapped = _wants_swap(shape)
+    candidate = shape.transposed() if swapped else shape
+    plan = plan_tile_registers(candidate, target, num_threads_hint, epilogue, swapped)
+    if plan is not None:
+        return plan
     for candidate, swapped in both:
         if _fills_vectors(candidate, target):
             other = candidate.transposed()
@@ -227,7 +234,7 @@ def _panels(schedule, m, k) -> dict:
         return {"panel": 0, "panels": 0, "rooms": 0}
     word_bytes, rows = schedule.elements.word_bytes, schedule.rows
     panel = round_up(k * rows + lanes_of_panel(rows), LINE // word_bytes)
-    panels = round_up(-(-m // rows), row_group(schedule) // rows)
+    panels = round_up(-(-m // rows), schedule.row_group // rows)
     return {"panel": panel, "panels": panels, "rooms": panels * panel * word_bytes}
 
 
@@ -326,7 +333,7 @@ def _rooms(schedule, rows, columns, depth) -> dict:
     if schedule.blocked and schedule.sums == "workspace":
         pitch = padded_columns
         # all rows of a tile wait, also those that do not exist
-        tiles = (row_group(schedule), schedule.rows, schedule.tail_rows or 1)
+        tiles = (schedule.row_group, schedule.rows, schedule.tail_rows or 1)
         sums = max(round_up(rows, tile) for tile in tiles) * pitch * nbytes_of(elements.acc)
     a_bytes = round_up(padded_rows * a_words * elements.word_bytes, 64)
     b_bytes = round_up(b_bytes * elements.word_bytes, 64)

@@ -7,7 +7,6 @@ Invariant: results do not depend on these.
 
 import functools
 
-from .pack_operands import COLUMN_GROUP
 from .steps import PIECE_FLOPS, SHALLOW, even
 from .tiled import READ_AS_THEY_LIE
 
@@ -25,24 +24,19 @@ COLUMN_ALONE = 1.4  # time of a column outside of a tile: a load for each multip
 SLOW = 0.8  # how fast a thread may be on a machine that is shared, where the others are 1
 
 
-def row_group(schedule) -> int:
-    """Rows of pieces and of their blocks are multiples of this."""
-    return 2 * schedule.rows if schedule.a == "panels" else COLUMN_GROUP
-
-
 def plan_pieces(shape, schedule, threads, work, most_columns, wide: bool) -> dict:
     """Spans of one piece and the blocks inside it.
 
     Splitting columns first packs each column of b once; packed rows of a want long rows of blocks.
     """
-    m, n, batch, together = shape.m, shape.n, shape.batch, row_group(schedule)
+    m, n, batch, together = shape.m, shape.n, shape.batch, schedule.row_group
     wanted = 1
     if threads > 1:
         most = 4 * threads if schedule.packs and batch == 1 else 8 * threads
         wanted = max(1, min(work // PIECE_FLOPS, most))
     parts = -(-wanted // batch)
-    width = schedule.vectors * schedule.lanes if schedule.tail_rows else n
-    steps = (width, schedule.lanes) if schedule.tail_rows else (width,)
+    steps = schedule.column_steps(n)
+    width = steps[0]
     if schedule.b == "columns":
         row_span = max(even(m, -(-m // parts), together), 2 * together)
         column_parts = -(-parts // -(-m // row_span))
@@ -54,7 +48,7 @@ def plan_pieces(shape, schedule, threads, work, most_columns, wide: bool) -> dic
         row_parts = min(-(-parts // column_parts), max(m // (256 if column_parts > 1 else 64), 1))
         row_span = even(m, -(-m // row_parts), together)
     else:
-        row_span, column_span = _shares(shape, parts, steps, threads, schedule.elements.group)
+        row_span, column_span = _shares(shape, parts, steps, threads, schedule)
     row_block = row_span
     if schedule.packs:
         is_shallow = shape.k <= SHALLOW and not wide
@@ -105,7 +99,7 @@ def _effort(columns, width) -> float:
     return columns + (COLUMN_ALONE - 1) * (columns % width)
 
 
-def _shares(shape, parts, steps, threads, group) -> tuple[int, int]:
+def _shares(shape, parts, steps, threads, schedule) -> tuple[int, int]:
     """(rows, columns) of a piece, of which there are at most so many `parts`, where each packs its
     own of both: such that the busiest thread has least to do, and then as many as may be, so that
     one slow thread delays little."""
@@ -116,11 +110,11 @@ def _shares(shape, parts, steps, threads, group) -> tuple[int, int]:
     ]
     found = {}
     for row_parts in range(1, min(parts, max(1, m // LEAST_ROWS)) + 1):
-        rows = even(m, -(-m // row_parts), COLUMN_GROUP)
+        rows = even(m, -(-m // row_parts), schedule.row_group)
         for columns in set().union(*columns_of[: parts // row_parts]):
             pieces = -(-m // rows) * -(-n // columns)
             rounds = -(-shape.batch * pieces // threads)
-            packing = group * (PACKING * rows + PACKING_OF_LINES * columns)
+            packing = schedule.elements.group * (PACKING * rows + PACKING_OF_LINES * columns)
             found[pieces, rows, columns] = rounds * (rows * _effort(columns, width) + packing)
     least = min(found.values())
     _, rows, columns = max(share for share, time in found.items() if time <= 1.03 * least)

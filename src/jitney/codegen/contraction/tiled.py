@@ -85,8 +85,18 @@ class TiledSchedule:
     def packs(self) -> bool:
         return self.a not in READ_AS_THEY_LIE or self.b != "columns"
 
+    @property
+    def row_group(self) -> int:
+        """Rows of pieces and of their blocks are multiples of this."""
+        return 2 * self.rows if self.a == "panels" else COLUMN_GROUP
+
+    def column_steps(self, n) -> tuple[int, ...]:
+        """Columns of pieces are multiples of one of these; the first are a tile's."""
+        width = self.vectors * self.lanes
+        return (width, self.lanes) if self.tail_rows else (n,)
+
     def emit(self, target, epilogue, name) -> str:
-        return _TiledKernel(self, target, epilogue).module(name)
+        return TiledKernel(self, target, epilogue).module(name)
 
 
 @dataclass
@@ -111,7 +121,7 @@ class _Piece:
     whole: str | None = None  # rows before this one are stored in whole vectors
 
 
-class _TiledKernel:
+class TiledKernel:
     def __init__(self, schedule, target, epilogue):
         self.s = schedule
         self.el = schedule.elements
@@ -460,28 +470,33 @@ class _TiledKernel:
 
     def _store_row_by_row(self, t, i, j, lines, count):
         """Through memory, so that an epilogue is compiled for one row and not for each."""
-        w, s, p, el = self.w, self.s, self.p, self.el
-        pitch, stride = len(lines[0]) * s.lanes, 1 if s.c_unit else p["c_n"]
+        w, s, el = self.w, self.s, self.el
+        pitch = len(lines[0]) * s.lanes
         if self.tile is None:
             self.tile = w.allocate("i64", TILE, "tile")
         for at, name in enumerate(name for line in lines for name in line):
             w.store(el.acc_type, name, w.at(self.tile, at * s.lanes, el.acc_type), s.lanes)
 
+        existing = w.smaller(len(lines), w.sub(t.m1, i))
+        self._store_rows(t, i, j, self.tile, existing, pitch, len(lines[0]), count)
+
+    def _store_rows(self, t, i, j, tile, rows, pitch, vectors, count):
+        """So many rows of sums that lie in memory, `pitch` apart."""
+        w, s, p, el = self.w, self.s, self.p, self.el
+        stride = 1 if s.c_unit else p["c_n"]
+
         def one_row(r, _):
-            line = w.at(self.tile, w.mul(r, pitch), el.acc_type)
-            vectors = [
+            line = w.at(tile, w.mul(r, pitch), el.acc_type)
+            sums = [
                 w.load(el.acc_type, w.at(line, v * s.lanes, el.acc_type), s.lanes)
-                for v in range(len(lines[0]))
+                for v in range(vectors)
             ]
             row = w.add(i, r)
             pointer = w.at(t.c, w.add(w.mul(row, p["c_m"]), w.mul(j, stride)), el.result_type)
-            stored = self._stored(t, w.add(row, 1), count, len(vectors))
-            self.storer.store_row(
-                vectors, s.lanes, pointer, stride, t.batch, row, j, count, stored
-            )
+            stored = self._stored(t, w.add(row, 1), count, vectors)
+            self.storer.store_row(sums, s.lanes, pointer, stride, t.batch, row, j, count, stored)
 
-        existing = w.smaller(len(lines), w.sub(t.m1, i))
-        w.for_range(0, existing, 1, one_row, runs_once=True)
+        w.for_range(0, rows, 1, one_row, runs_once=True)
 
     def _c_rows(self, t, i, j, rows):
         """Where the rows of a tile go: see [Note: row tails]."""
