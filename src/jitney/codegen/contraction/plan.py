@@ -52,7 +52,7 @@ from .tiled import READ_AS_THEY_LIE, TiledSchedule
 # Words along k of one block, where rows of a are read in place, and the columns packed at a time: a
 # panel of b is then an eighth of the second cache. (With one of 2 MiB, an Emerald Rapids, products
 # of 1024 x 1024 take 6 to 9 % longer if blocks are half as deep; with AVX2, a Zen 3, 2 to 3 %.)
-IN_PLACE, IN_PLACE_LARGE, IN_PLACE_NARROW = (512, 512), (1024, 128), (1024, 192)
+IN_PLACE, IN_PLACE_LARGE, IN_PLACE_NARROW = (512, 512), (1024, 64), (1024, 192)
 # With AVX2, where rows are so many that reading them again costs more than a block that the second
 # cache does not hold. (100 x 1000 x 1000 takes .93 of the time with 192, 256 x 1024 x 1024 .94;
 # 4096 x 512 x 512 .94 with 512.)
@@ -71,8 +71,10 @@ IN_PLACE_BYTES = 40 << 10  # about the first cache
 # Steps along k in one turn of the tile's loop with AVX2, which is 22 instructions for one step: too
 # short to keep the multipliers busy on a rented Zen 3 (512 x 512 x 512 .91 of the time by one
 # thread, .93 by two; four or two steps gain less). It is 12 ms more to compile, which less work
-# does not pay for. And of tiles of six rows (`_is_tall`): .94 of the time of one step.
-AT_ONCE, AT_ONCE_TALL, AT_ONCE_FLOPS = 8, 2, 4 << 20
+# does not pay for. And of tiles of six rows (`_is_tall`): .94 of the time of one step, .92 to 1.0 of two.
+# With AVX-512 eight of tiles of one or two vectors, too, where there is more to do (256 times 32 x
+# 32 x 32: .91 to .97).
+AT_ONCE, AT_ONCE_TALL, AT_ONCE_FLOPS, AT_ONCE_FLOPS_WIDE = 8, 4, 4 << 20, 16 << 20
 TALL_WASTE = 1.1  # so much more time a row of a tile of four takes, at most
 MASKED_ROWS = 18  # masked loads for so many cost more than a copy of b with zeros at its side
 TURNED_ROWS = 48  # the same, where b is contiguous along k
@@ -261,9 +263,9 @@ def _at_once(shape, target, run, rows) -> int:
     """Steps along k in one turn of the loop; `run`: how many follow one another."""
     if run < 2 * AT_ONCE or shape.flops < AT_ONCE_FLOPS:
         return 1
-    if target.avx512:
+    if target.avx512 and rows != 8:
         return AT_ONCE_TALL if rows == 6 else 1
-    return AT_ONCE
+    return 1 if target.avx512 and shape.flops < AT_ONCE_FLOPS_WIDE else AT_ONCE
 
 
 def _a_operand(shape, elements, target) -> tuple[str, bool]:

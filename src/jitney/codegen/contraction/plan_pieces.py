@@ -21,6 +21,9 @@ ROWS_OF_SHALLOW = 256
 PACKING, PACKING_OF_LINES = 16, 16
 LEAST_ROWS = 32  # of a piece that packs both
 COLUMN_ALONE = 1.4  # time of a column outside of a tile: a load for each multiplication
+# Operations from which on a piece may be as narrow as one tile: threads are seldom equally fast. (An
+# Emerald Rapids, two threads: 512^3 .95, 1024^3 .96; 256^3 1.02 to 1.04.)
+MUCH_WORK = 1 << 27
 SLOW = 0.8  # how fast a thread may be on a machine that is shared, where the others are 1
 
 
@@ -42,7 +45,7 @@ def plan_pieces(shape, schedule, threads, work, most_columns, wide: bool) -> dic
         column_parts = -(-parts // -(-m // row_span))
         column_span = max(even(n, -(-n // column_parts), width), 2 * width)
     elif schedule.a in READ_AS_THEY_LIE:
-        least = 2 * width
+        least = width if work >= MUCH_WORK else 2 * width
         column_span = max(_balanced(n, parts, steps, least, threads if batch == 1 else 1), least)
         column_parts = -(-n // column_span)
         row_parts = min(-(-parts // column_parts), max(m // (256 if column_parts > 1 else 64), 1))
