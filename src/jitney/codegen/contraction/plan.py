@@ -71,7 +71,8 @@ IN_PLACE_BYTES = 40 << 10  # about the first cache
 # Steps along k in one turn of the tile's loop with AVX2, which is 22 instructions for one step: too
 # short to keep the multipliers busy on a rented Zen 3 (512 x 512 x 512 .91 of the time by one
 # thread, .93 by two; four or two steps gain less). It is 12 ms more to compile, which less work
-# does not pay for. And of tiles of six rows (`_is_tall`): .94 of the time of one step, .92 to 1.0 of two.
+# does not pay for. And of tiles of six rows (`_is_tall`): .94 of the time of one step, .92 to 1.0
+# of two.
 # With AVX-512 eight of tiles of one or two vectors, too, where there is more to do (256 times 32 x
 # 32 x 32: .91 to .97).
 AT_ONCE, AT_ONCE_TALL, AT_ONCE_FLOPS, AT_ONCE_FLOPS_WIDE = 8, 4, 4 << 20, 16 << 20

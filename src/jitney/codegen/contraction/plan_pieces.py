@@ -21,8 +21,8 @@ ROWS_OF_SHALLOW = 256
 PACKING, PACKING_OF_LINES = 16, 16
 LEAST_ROWS = 32  # of a piece that packs both
 COLUMN_ALONE = 1.4  # time of a column outside of a tile: a load for each multiplication
-# Operations from which on a piece may be as narrow as one tile: threads are seldom equally fast. (An
-# Emerald Rapids, two threads: 512^3 .95, 1024^3 .96; 256^3 1.02 to 1.04.)
+# Operations from which on a piece may be as narrow as one tile: threads are seldom equally fast.
+# (An Emerald Rapids, two threads: 512^3 .95, 1024^3 .96; 256^3 1.02 to 1.04.)
 MUCH_WORK = 1 << 27
 SLOW = 0.8  # how fast a thread may be on a machine that is shared, where the others are 1
 
