@@ -15,6 +15,7 @@ void add_bit_routines();      // bits.cpp: packbits, unpackbits, first_extreme
 void add_position_routines(); // positions.cpp: true_counts, positions, compress, place, repeat, triangle
 void add_repeat_routines();   // repeat_rows.cpp: every row as often
 void add_inner_routines();    // inner_product.cpp: inner products of complex vectors
+void add_incomplete_gamma_routines();  // incomplete_gamma.cpp
 void add_special_routines(); // special.cpp: derivatives of the incomplete gamma function, zeta, polygamma
 void add_fft_routines();      // fft.cpp: Fourier transforms, one of
 void add_fft_routines_base();

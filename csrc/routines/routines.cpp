@@ -78,6 +78,7 @@ int register_routines(PyObject* module) {
     add_position_routines();
     add_repeat_routines();
     add_inner_routines();
+    add_incomplete_gamma_routines();
     add_special_routines();
     add_fft_routines();
   }

@@ -93,7 +93,8 @@ def _inner(partition, node, item) -> None:
             [1], 2.0 * pieces)
 
 
-NS_PER_SPECIAL = {"igamma_grad_a": 300.0, "random_gamma_grad": 300.0}  # others: zeta
+NS_PER_SPECIAL = {"igamma_grad_a": 300.0, "random_gamma_grad": 300.0, "igamma_f64": 100.0,
+                  "igammac_f64": 100.0}  # others, as zeta: 60
 
 
 def _special(partition, node, item) -> None:

@@ -72,13 +72,13 @@ def bessel_i1e(x):
 @in_float64
 def igamma(a, x):
     bad = (a < 0) | (x < 0) | ((a == 0) & (x == 0))
-    return np.where(bad, np.nan, by_threads(scipy_special().gammainc, a, x))
+    return np.where(bad, np.nan, scipy_special().gammainc(a, x))
 
 
 @in_float64
 def igammac(a, x):
     bad = (a < 0) | (x < 0) | ((a == 0) & (x == 0))
-    return np.where(bad, np.nan, by_threads(scipy_special().gammaincc, a, x))
+    return np.where(bad, np.nan, scipy_special().gammaincc(a, x))
 
 
 @in_float64

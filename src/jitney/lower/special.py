@@ -1,16 +1,16 @@
 """Lowering of functions without a formula of the graph's own operations.
 
-The incomplete gamma and beta functions are SciPy's, in float64, as python steps: their series end
-when they have converged, which differs from element to element; of many elements each thread has
-a share (lax/by_threads.py). Their derivatives, zeta and polygamma are native routines, in float64,
-too (SciPy has no derivatives). `mulhi` is arithmetic; the others are callbacks and selections.
+The incomplete gamma functions, their derivatives, zeta and polygamma are native routines, in
+float64: their series end when they have converged, which differs from element to element. The
+incomplete beta function is SciPy's, as a python step. `mulhi` is arithmetic; the others are
+callbacks and selections.
 """
 
 from ..ir.types import bits_of, kind_of
 from .python_steps import call_python
 from .rules import RULES, LoweringError, lower_rule
 
-_BY_SCIPY = ("igamma", "igammac", "regularized_incomplete_beta")
+_BY_SCIPY = ("regularized_incomplete_beta",)
 _CALLBACKS = ("pure_callback", "io_callback", "debug_callback", "debug_print", "rng_uniform")
 _OTHERS = ("scatter_apply", "dce_sink")
 
@@ -21,12 +21,23 @@ def lower_python(ctx, eqn, *values):
     return results if eqn.primitive.multiple_results else results[0]
 
 
+@lower_rule("igamma", "igammac")
+def lower_incomplete_gamma(ctx, eqn, *values):
+    """Series end sooner where the result is not float64."""
+    goal = "f64" if values[0].dtype == "f64" else "f32"
+    return _call(ctx, eqn, values, f"{eqn.primitive.name}_{goal}")
+
+
 @lower_rule("igamma_grad_a", "random_gamma_grad", "zeta", "polygamma")
 def lower_special(ctx, eqn, *values):
+    return _call(ctx, eqn, values, eqn.primitive.name)
+
+
+def _call(ctx, eqn, values, name):
+    """A native routine of two arrays of float64."""
     g, aval = ctx.g, eqn.outvars[0].aval
     wide = [g.convert(ctx.spread(x, aval.shape), "f64") for x in values]
-    results = [(aval.shape, "f64")]
-    (found,) = g.call("special", wide, results, (eqn.primitive.name,))
+    (found,) = g.call("special", wide, [(aval.shape, "f64")], (name,))
     return g.convert(found, values[0].dtype)
 
 
