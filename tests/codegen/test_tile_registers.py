@@ -156,8 +156,8 @@ def test_which_products_fill_such_registers(code):
 
 
 @needs_amx
-def test_registers_are_left_empty():
-    """After a kernel the process may run anything: also one without such registers again."""
+def test_kernels_with_and_without_such_registers_by_turns():
+    """Each configures them anew, and leaves the vectors' registers to others."""
     a, b, c, want = _product(64, 64, 64, "i8")
     plain = AMX._replace(features=",".join(f for f in AMX.features.split(",") if "amx" not in f))
     for target in (AMX, plain, AMX):

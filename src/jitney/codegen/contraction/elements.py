@@ -47,7 +47,7 @@ class Elements:
 
     @property
     def packed(self) -> str:
-        """Code of the elements in packed memory."""
+        """Code of the elements in packed memory, which modes are named by."""
         return self.acc if self.mode == "plain" else self.mode.split("_")[1]
 
     @property

@@ -5,7 +5,9 @@ is computed does not change. Rows lie apart, so no prefetcher of the machine for
 ones begin, and a tile is too long for the processor to look beyond its end: it would wait for its
 sums, and for the first elements of a, each time. (Zen 3, one core: 1024 x 1024 x 1024 takes 4 %
 less time, 2048 x 2048 x 2048 8 %.) Where no sums wait, c is asked for as well, with AVX2: stores
-wait for lines that are in no near cache (1000 x 333 x 777 .92 to .95, 2000 x 32 x 2000 .98).
+wait for lines that are in no near cache (1000 x 333 x 777 .92 to .95, 2000 x 32 x 2000 .98); so
+where the third cache is far and sums are short. Panels of a follow one another: asking for two or
+eight of their lines gains nothing.
 """
 
 from ..prefetch import NEAR, prefetch_line
@@ -13,7 +15,6 @@ from .writer import bytes_of
 
 LINE = 64
 LINES_OF_A = 2  # with these the machine sees where a row goes (four or eight are not better)
-LINES_OF_PANEL = 8
 
 
 def fetch_next_tile(kernel, t, i, j, vectors: int, rows: int) -> None:
@@ -34,10 +35,6 @@ def fetch_next_tile(kernel, t, i, j, vectors: int, rows: int) -> None:
         start = w.at(t.a, w.add(w.mul(following, p["a_m"]), t.k0), el.word)
         words = LINE // el.word_bytes
         _fetch_rows(w, start, p["a_m"], el.word, rows, range(0, LINES_OF_A * words, words))
-    if s.a == "panels" and s.blocked:
-        words = LINE // el.word_bytes
-        start = kernel.first_of_panel(t, following)
-        _fetch_rows(w, start, 0, el.word, 1, range(0, LINES_OF_PANEL * words, words))
 
 
 def _fetch_rows(w, start, stride, type_, rows, places, for_writing=False) -> None:

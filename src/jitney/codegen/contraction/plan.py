@@ -20,6 +20,7 @@ Thresholds are sizes of caches or were measured (see the comment at each).
 import functools
 
 from ...ir.types import kind_of, nbytes_of
+from ..emitter import LINE_BYTES
 from .elements import elements_of
 from .pack_for_all import PARAMETERS as PANELS_PARAMETERS
 from .pack_for_all import TOGETHER, PanelsSchedule, lanes_of_panel
@@ -58,7 +59,6 @@ IN_PLACE, IN_PLACE_LARGE, IN_PLACE_NARROW = (512, 512), (1024, 64), (1024, 192)
 # 4096 x 512 x 512 .94 with 512.)
 MANY_ROWS, COLUMNS_OF_MANY = 1024, 512
 LARGE_SECOND_CACHE = 2 << 20
-LINE = 64
 # the same when rows of a are packed beside it (measured: 256 loses 3 to 6 % with AVX-512, where the
 # tile has 64 columns; where it has 24, 256 gains 2 to 4 and 512 again as much)
 PACKED_DEPTH, PACKED_DEPTH_NARROW = 128, 512
@@ -97,22 +97,19 @@ def plan_contraction(
         if is_streamed(candidate, target):
             return plan_streamed(candidate, target, num_threads_hint, epilogue, swapped)
     swapped = _wants_swap(shape)
-    candidate = shape.transposed() if swapped else shape
-    plan = plan_tile_registers(candidate, target, num_threads_hint, epilogue, swapped)
+    along = shape.transposed() if swapped else shape  # vectors run along its columns
+    plan = plan_tile_registers(along, target, num_threads_hint, epilogue, swapped)
     if plan is not None:
         return plan
-    for candidate, swapped in both:
+    for candidate, is_turned in both:
         if _fills_vectors(candidate, target):
             other = candidate.transposed()
-            return _plan_tiled(other, target, num_threads_hint, epilogue, not swapped)
-    for candidate, swapped in both:
-        plan = plan_skinny(candidate, target, num_threads_hint, epilogue, swapped)
+            return _plan_tiled(other, target, num_threads_hint, epilogue, not is_turned)
+    for candidate, is_turned in both:
+        plan = plan_skinny(candidate, target, num_threads_hint, epilogue, is_turned)
         if plan is not None:
             return plan
-    swapped = _wants_swap(shape)
-    if swapped:
-        shape = shape.transposed()
-    return _plan_tiled(shape, target, num_threads_hint, epilogue, swapped)
+    return _plan_tiled(along, target, num_threads_hint, epilogue, swapped)
 
 
 def _check(shape) -> None:
@@ -236,7 +233,7 @@ def _panels(schedule, m, k) -> dict:
     if schedule.a != "panels":
         return {"panel": 0, "panels": 0, "rooms": 0}
     word_bytes, rows = schedule.elements.word_bytes, schedule.rows
-    panel = round_up(k * rows + lanes_of_panel(rows), LINE // word_bytes)
+    panel = round_up(k * rows + lanes_of_panel(rows), LINE_BYTES // word_bytes)
     panels = round_up(-(-m // rows), schedule.row_group // rows)
     return {"panel": panel, "panels": panels, "rooms": panels * panel * word_bytes}
 

@@ -146,7 +146,6 @@ class _TileRegistersKernel(TiledKernel):
         has_second = w.compare("sgt", left, HALF)
         rows = (start, w.at(start, w.select(has_second, half, 0)))
         _, panel = start_of_b(self, t, j)
-        types = [("i8", sums) for sums in SUMS]
 
         def step(k, _):
             for register, row in zip(OF_A, rows, strict=True):
@@ -155,9 +154,9 @@ class _TileRegistersKernel(TiledKernel):
             for half, register in enumerate(OF_B):
                 place = w.at(line, half * HALF, el.word)
                 self._load(register, place, COLUMNS * WORD_BYTES)
-            for at, sums in enumerate(types):
-                operands = ("i8", OF_A[at // 2]), ("i8", OF_B[at % 2])
-                self._call(MULTIPLY[el.mode], sums, *operands)
+            for at, sums in enumerate(SUMS):
+                registers = sums, OF_A[at // 2], OF_B[at % 2]
+                self._call(MULTIPLY[el.mode], *[("i8", register) for register in registers])
 
         w.for_range(0, self.words, HALF, step, runs_once=True)
 

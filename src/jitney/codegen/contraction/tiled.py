@@ -412,14 +412,14 @@ class TiledKernel:
     def _in_panels(self, t, i, rows):
         """Address of word `offset` of row r: a tile has one panel, that of a single vector two."""
         w, s, el = self.w, self.s, self.el
-        panels = [self.first_of_panel(t, i)]
+        panels = [self._first_of_panel(t, i)]
         for _ in range(s.rows, rows, s.rows):
             panels.append(w.at(panels[-1], self.p["panel"], el.word))
         return lambda r, offset: w.at(
             w.at(panels[r // s.rows], offset, el.word), r % s.rows, el.word
         )
 
-    def first_of_panel(self, t, i):
+    def _first_of_panel(self, t, i):
         """Where the block's words begin in the panel of row i."""
         w, s = self.w, self.s
         words = w.add(w.mul(w.udiv(i, s.rows), self.p["panel"]), w.mul(t.k0, s.rows))
