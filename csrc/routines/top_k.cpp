@@ -3,7 +3,8 @@
 // Order: the total order of bit patterns, so +NaN > +inf > ... > +0 > -0 > ... > -NaN.
 // The few best are kept in order, what is not above the last of them is skipped by whole vectors. Of more, short rows
 // and large k are divided at the k-th, or sorted; otherwise one pass keeps a pool of candidates, and all that is not
-// above the k-th best so far is skipped by whole blocks of vectors.
+// above the k-th best so far is skipped by whole blocks of vectors. The pool is divided again when half as many
+// newcomers are in it as k: so each of them costs the same, whatever k is.
 #include <algorithm>
 
 #include "families.h"
@@ -75,47 +76,94 @@ void sort_whole_row(const UInt<T>* in, int64_t n, int64_t k, char* work, Emit em
       a, b);
 }
 
-template <class T, template <class> class Filter, class Emit>
+// The best so far and those met since, as words that hold key and position: the least words are the best elements.
+template <class T>
+class PackedPool {
+ public:
+  using U = UInt<T>;
+  PackedPool(char* work, int64_t room)
+      : words_(reinterpret_cast<int64_t*>(work)), scratch_(words_ + room), other_(scratch_ + room) {}
+
+  void put(int64_t at, U key, int64_t index) { words_[at] = packed_word(~static_cast<uint32_t>(key), index); }
+
+  // The k best of so many first; the key of the last of them.
+  U keep_best(int64_t size, int64_t k) {
+    select_packed(words_, scratch_, other_, size, k - 1);
+    std::swap(words_, other_);
+    return static_cast<U>(~static_cast<uint32_t>(static_cast<uint64_t>(words_[k - 1] ^ INT64_MIN) >> 32));
+  }
+
+  template <class Emit>
+  void emit_best(int64_t size, int64_t k, Emit emit) {
+    if (size > k) keep_best(size, k);
+    sort_packed(words_, scratch_, k);
+    for (int64_t r = 0; r < k; ++r) emit(r, position_of(words_[r]));
+  }
+
+ private:
+  int64_t *words_, *scratch_, *other_;
+};
+
+template <class T>
+class CandidatePool {
+ public:
+  using U = UInt<T>;
+  CandidatePool(char* work, int64_t) : pool_(reinterpret_cast<Candidate<U>*>(work)) {}
+
+  void put(int64_t at, U key, int64_t index) { pool_[at] = {key, index}; }
+
+  U keep_best(int64_t size, int64_t k) {
+    std::nth_element(pool_, pool_ + k - 1, pool_ + size, better);
+    return pool_[k - 1].key;
+  }
+
+  template <class Emit>
+  void emit_best(int64_t size, int64_t k, Emit emit) {
+    if (size > k) keep_best(size, k);
+    std::sort(pool_, pool_ + k, better);
+    for (int64_t r = 0; r < k; ++r) emit(r, pool_[r].index);
+  }
+
+ private:
+  static bool better(const Candidate<U>& a, const Candidate<U>& b) {
+    return a.key != b.key ? a.key > b.key : a.index < b.index;
+  }
+
+  Candidate<U>* pool_;
+};
+
+// So many newcomers, at least, are worth another division: it takes the time of k and of them.
+constexpr int64_t kLeastNew = 32;
+
+template <class T, template <class> class Filter, template <class> class Pool, class Emit>
 void select_from_row(const UInt<T>* in, int64_t n, int64_t k, char* work, Emit emit) {
   using U = UInt<T>;
   using S = std::make_signed_t<U>;
-  using C = Candidate<U>;
-  C* pool = reinterpret_cast<C*>(work);
-  auto better = [](const C& a, const C& b) { return a.key != b.key ? a.key > b.key : a.index < b.index; };
-  int64_t room = 3 * k + 64, size = 0;
-  U limit = 0;  // key of the k-th best so far; later elements must be above it
-  bool limited = false;
-  auto prune = [&] {
-    std::nth_element(pool, pool + k - 1, pool + size, better);
-    limit = pool[k - 1].key;
-    size = k;
-    limited = true;
-  };
-  auto consider = [&](int64_t i) {
-    U key = Order<T>::key(in[i]);
-    if (limited && key <= limit) return;
-    pool[size++] = {key, i};
-    if (size == room) prune();
-  };
   constexpr int64_t kBlock = Filter<T>::kBlock;
-  int64_t i = 0;
+  const int64_t enough = k + std::max(kLeastNew, k / 2), room = enough + kBlock;
+  Pool<T> pool(work, room);
+  int64_t size = 0, i = 0;
+  U limit = 0;  // key of the k-th best so far; later elements must be above it
+  for (int64_t first = std::min(n, room); i < first; ++i) pool.put(size++, Order<T>::key(in[i]), i);
   while (i < n) {
-    if (limited) {
-      i = Filter<T>::next(in, i, n, static_cast<S>(limit ^ Order<T>::kSign));
-      if (size > k + 32) {  // a tighter limit skips more
-        prune();
-        continue;
-      }
+    if (size >= enough) {  // a tighter limit skips more
+      limit = pool.keep_best(size, k);
+      size = k;
     }
-    for (int64_t end = std::min(n, i + kBlock); i < end; ++i) consider(i);
+    i = Filter<T>::next(in, i, n, static_cast<S>(limit ^ Order<T>::kSign));
+    for (int64_t end = std::min(n, i + kBlock); i < end; ++i) {
+      const U key = Order<T>::key(in[i]);
+      pool.put(size, key, i);  // counts if it is above
+      size += key > limit;
+    }
   }
-  std::sort(pool, pool + size, better);
-  for (int64_t r = 0; r < k; ++r) emit(r, pool[r].index);
+  pool.emit_best(size, k, emit);
 }
 
 // The few best are kept in order where they are so few of n; more are sorted sooner (a Zen 3: 24 of 50 in .55 of the
 // time).
 constexpr int64_t kFewOfShort = 4, kFewOfLong = 100;
+constexpr int64_t kPoolOfPacked = 32, kPoolOfWide = 8;
 
 // ptrs [in, values, indices, work], params [n, k, rows_per_piece, index_bytes]
 template <class T, template <class> class Filter>
@@ -136,7 +184,9 @@ struct TopKOf {
       const bool packed = sizeof(U) <= 4 && n <= UINT32_MAX && sorts_packed();
       const int64_t few = packed ? std::min<int64_t>(Filter<T>::kMost, kFewOfShort + n / kFewOfLong) : Filter<T>::kMost;
       if (k <= few && Filter<T>::few(in, n, k, emit)) continue;
-      if (n >= 512 && k <= n / 8) select_from_row<T, Filter>(in, n, k, work, emit);
+      const bool pools = n >= 512 && k <= n / (packed ? kPoolOfPacked : kPoolOfWide);
+      if (pools && packed) select_from_row<T, Filter, PackedPool>(in, n, k, work, emit);
+      else if (pools) select_from_row<T, Filter, CandidatePool>(in, n, k, work, emit);
       else if (packed) sort_packed_row<T>(in, n, k, work, emit);
       else sort_whole_row<T>(in, n, k, work, emit);
     }

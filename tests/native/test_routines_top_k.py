@@ -2,6 +2,7 @@
 
 import os
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -35,6 +36,7 @@ def run(name, rows, k, index=np.int32, rows_per_piece=0):
 def test_top_k(name, index):
     cases = [(1, 1, 1), (3, 17, 4), (2, 17, 17), (2, 600, 3), (2, 1000, 10), (1, 1000, 900)]
     cases += [(2, 600, 32), (2, 600, 33), (3, 65, 5), (1, 200, 31), (2, 32, 32), (1, 33, 32)]
+    cases += [(1, 70000, 2100), (1, 30000, 3700), (3, 512, 16), (2, 4000, 125), (2, 4000, 126)]
     for count, n, k in [*cases, (2, 5000, 600), (1, 70000, 10), (1, 70000, 1), (1, 9, 0)]:
         rows = samples(name, (count, n), n + k)
         values, indices = run(name, rows, k, index)
@@ -59,11 +61,29 @@ def test_every_length(name):
 
 @pytest.mark.parametrize("name", ["f32", "i64"])
 @pytest.mark.parametrize("n", [100, 1000, 20000])
-def test_hard_orders(name, n):
+@pytest.mark.parametrize("part", [1000, 32, 8, 3])
+def test_hard_orders(name, n, part):
+    k = max(20, n // part)
     for values in (np.arange(n), np.arange(n)[::-1], np.zeros(n), np.arange(n) % 7):
         rows = np.ascontiguousarray(values.astype(DTYPES[name])[None])
-        _, indices = run(name, rows, 20)
-        assert np.array_equal(indices[0], np.argsort(-rows[0], kind="stable")[:20])
+        _, indices = run(name, rows, k)
+        assert np.array_equal(indices[0], np.argsort(-rows[0], kind="stable")[:k])
+
+
+@pytest.mark.parametrize("name", ["f32", "f64"])
+def test_many_take_about_as_long_as_the_division_of_the_row(name):
+    rows = np.random.default_rng(0).standard_normal((1, 200_000)).astype(DTYPES[name])
+
+    def seconds(k):
+        best = []
+        for _ in range(3):
+            begin = time.perf_counter()
+            run(name, rows, k)
+            best.append(time.perf_counter() - begin)
+        return min(best)
+
+    # divided again for each newcomer it took fifty times as long
+    assert seconds(6000) < 3 * seconds(100_000)
 
 
 def test_pieces_use_their_own_scratch():
