@@ -17,6 +17,7 @@ from .counted_while import known_turns
 from .halving import halving_search
 from .inline import lower_jaxpr
 from .rules import Context, LoweringError, Pair, lower_rule
+from .select_branches import are_cheap, select_values
 
 
 @dataclass(eq=False)
@@ -243,6 +244,12 @@ def lower_cond(ctx, eqn, index, *operands):
         bodies.append(_trace(run, consts, operands, counted=False))
     if index.dtype == "b1":
         index = ctx.g.convert(index, "i32")
+    if not has_effects and are_cheap([body.graph for body in bodies]):
+        return select_values(ctx, index, [
+            lower_jaxpr(ctx, closed.jaxpr, consts[start : start + len(closed.jaxpr.constvars)],
+                        list(operands))
+            for closed, start in zip(branches, starts, strict=True)
+        ])  # fmt: skip
     like = [ctx_value(ctx, v.aval) for v in branches[0].jaxpr.outvars]
     like = [*like, None] if has_effects else like
     shapes = [(n.shape, n.dtype) for n in bodies[0].graph.outputs]

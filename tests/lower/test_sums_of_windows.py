@@ -1,0 +1,116 @@
+"""Convolutions of many kernel elements on one feature: sums over windows, wherever channels lie."""
+
+import itertools
+import re
+
+import numpy as np
+import pytest
+
+import jitney
+import jitney.numpy as jnp
+from jitney import lax
+
+
+def reference(x, k, strides, dilation, padding):
+    """[N, H, W, C] with [h, w, 1, C], in float64."""
+    x = np.pad(x.astype(np.float64), [(0, 0), *padding, (0, 0)])
+    h, w = k.shape[:2]
+    rows = (x.shape[1] - (h - 1) * dilation[0] - 1) // strides[0] + 1
+    columns = (x.shape[2] - (w - 1) * dilation[1] - 1) // strides[1] + 1
+    total = np.zeros((x.shape[0], rows, columns, x.shape[3]))
+    for i, j in itertools.product(range(h), range(w)):
+        top, left = i * dilation[0], j * dilation[1]
+        part = x[:, top : top + (rows - 1) * strides[0] + 1 : strides[0]]
+        part = part[:, :, left : left + (columns - 1) * strides[1] + 1 : strides[1]]
+        total += part * k[i, j, 0].astype(np.float64)
+    return total
+
+
+def convolved(x, k, layout, strides=(1, 1), dilation=(1, 1), padding=((0, 0), (0, 0))):
+    channels = x.shape[-1]
+    numbers = ("NHWC", "HWIO", "NHWC")
+    if layout == "NCHW":
+        x, k = x.transpose(0, 3, 1, 2), k.transpose(3, 2, 0, 1)
+        numbers = ("NCHW", "OIHW", "NCHW")
+
+    def fun(x, k):
+        return lax.conv_general_dilated(
+            x, k, strides, padding, rhs_dilation=dilation, dimension_numbers=numbers,
+            feature_group_count=channels,
+        )  # fmt: skip
+
+    compiled = jitney.jit(fun).lower(jnp.asarray(x), jnp.asarray(k)).compile()
+    y = np.asarray(compiled(jnp.asarray(x), jnp.asarray(k)))
+    return (y.transpose(0, 2, 3, 1) if layout == "NCHW" else y), compiled
+
+
+CASES = [
+    # image, channels, window, strides, dilation, padding
+    ((40, 37), 1, (9, 9), (1, 1), (1, 1), ((4, 4), (4, 4))),
+    ((40, 37), 1, (3, 31), (2, 1), (1, 1), ((0, 1), (15, 15))),
+    ((30, 31), 16, (5, 5), (1, 1), (1, 1), ((2, 2), (2, 2))),
+    ((30, 31), 17, (7, 3), (1, 2), (2, 1), ((3, 2), (1, 0))),
+    ((30, 31), 20, (5, 5), (1, 1), (3, 2), ((-1, 2), (6, -2))),
+    ((24, 24), 3, (9, 8), (1, 1), (1, 1), ((8, 8), (7, 7))),
+    ((70, 9), 33, (17, 1), (1, 1), (1, 1), ((8, 8), (0, 0))),
+]
+
+
+@pytest.mark.parametrize("layout", ["NHWC", "NCHW"])
+@pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c[1]} channels, {c[2]}")
+def test_against_numpy(case, layout):
+    image, channels, window, strides, dilation, padding = case
+    rng = np.random.default_rng(channels)
+    x = rng.standard_normal((2, *image, channels)).astype(np.float32)
+    k = rng.standard_normal((*window, 1, channels)).astype(np.float32)
+    cut = [(max(lo, 0), max(hi, 0)) for lo, hi in padding]
+    inside = tuple(
+        slice(max(-lo, 0), n - max(-hi, 0)) for (lo, hi), n in zip(padding, image, strict=True)
+    )
+    wanted = reference(x[:, inside[0], inside[1]], k, strides, dilation, cut)
+    found, _ = convolved(x, k, layout, strides, dilation, padding)
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_halves_are_summed_in_float32(dtype):
+    rng = np.random.default_rng(0)
+    x = np.asarray(jnp.asarray(rng.standard_normal((1, 20, 20, 16)), dtype))
+    k = np.asarray(jnp.asarray(rng.standard_normal((7, 7, 1, 16)), dtype))
+    wanted = reference(x, k, (1, 1), (1, 1), ((3, 3), (3, 3)))
+    found, _ = convolved(x, k, "NHWC", padding=((3, 3), (3, 3)))
+    np.testing.assert_allclose(found.astype(np.float64), wanted, rtol=1e-2, atol=2e-2)
+
+
+def test_what_is_not_a_number_reaches_what_it_should():
+    x = np.zeros((1, 30, 30, 16), np.float32)
+    x[0, 10, 12, 5] = np.nan
+    found, _ = convolved(x, np.ones((5, 5, 1, 16), np.float32), "NCHW", padding=((2, 2), (2, 2)))
+    wanted = np.zeros((30, 30, 16), bool)
+    wanted[8:13, 10:15, 5] = True
+    np.testing.assert_array_equal(np.isnan(found[0]), wanted)
+
+
+@pytest.mark.parametrize("layout", ["NHWC", "NCHW"])
+@pytest.mark.parametrize("channels", [1, 16])
+def test_no_patches_are_stored(layout, channels):
+    x = np.ones((1, 128, 128, channels), np.float32)
+    _, compiled = convolved(x, np.ones((15, 15, 1, channels), np.float32), layout)
+    workspace = int(re.search(r"workspace (\d+) bytes", compiled.as_text())[1])
+    assert workspace <= 4 * x.nbytes
+
+
+def test_gradients():
+    rng = np.random.default_rng(3)
+    x = rng.standard_normal((1, 16, 16, 16)).astype(np.float32)
+    k = rng.standard_normal((5, 5, 1, 16)).astype(np.float32)
+
+    def loss(x, k):
+        y = lax.conv_general_dilated(x, k, (1, 1), "SAME", feature_group_count=16,
+                                     dimension_numbers=("NHWC", "HWIO", "NHWC"))  # fmt: skip
+        return jnp.sum(jnp.sin(y))
+
+    slope = reference(x, k, (1, 1), (1, 1), ((2, 2), (2, 2)))
+    wanted = reference(np.cos(slope), k[::-1, ::-1], (1, 1), (1, 1), ((2, 2), (2, 2)))
+    found = jitney.jit(jitney.grad(loss))(x, k)
+    np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-3)
