@@ -35,6 +35,7 @@ MANY_TAPS = 32
 # Emerald Rapids, two threads, channels last: 7 x 7 on 64 channels of 56 x 56 2.4 ms as slices, .7
 # so; 5 x 5 1.0 and .3; 7 x 7 on 8 channels of 128 x 128 .25 and .5.)
 FEW_CHANNELS = 16
+MOST_GROUPS, MOST_PLANES = 32, 32
 FEW_TAPS = 16  # up to here a sequence's kernel is written out as a sum of slices
 
 
@@ -69,8 +70,8 @@ def _convolve(g, p, x, k, shape, code):
     rank = len(out)
     holes = [(0, 0, d - 1) for d in p["lhs_dilation"]]
     x = pad_node(g, x, g.lit(0, x.dtype), [(0, 0, 0), *holes, (0, 0, 0)])
-    if groups == 1 and _goes_by_lines(x, k, out, p["rhs_dilation"], p["window_strides"], code):
-        y = _by_lines(g, x, k, out, p)
+    if _goes_by_lines(x, k, out, p, groups, code):
+        y = _by_planes(g, x, k, out, p, groups)
         y = g.transpose(y, [0, rank + 1, *range(1, rank + 1)])
         return g.transpose(y, [order.index(d) for d in range(rank + 2)])
     minor = numbers.lhs_spec[0] == rank + 1
@@ -98,11 +99,17 @@ def _widths(padding) -> tuple[list[int], list[int]]:
     return [0, *[lo for lo, _ in padding], 0], [0, *[hi for _, hi in padding], 0]
 
 
-def _goes_by_lines(x, k, out, dilation, strides, code):
+def _goes_by_lines(x, k, out, p, groups, code):
     """Whether the window's lines are runs of the image long enough to be multiplied in place."""
     *window, features, results = k.shape
-    if code not in ("f32", "f64") or x.dtype != code or len(out) > 2 or math.prod(window) == 1:
+    if groups > (1 if p["batch_group_count"] > 1 else MOST_GROUPS):
         return False
+    if math.prod(window[:-2]) > MOST_PLANES or code not in ("f32", "f64") or x.dtype != code:
+        return False
+    window, out, results = window[-2:], out[-2:], results // groups
+    if math.prod(window) == 1:
+        return False
+    dilation, strides = p["rhs_dilation"][-2:], p["window_strides"][-2:]
     is_cut = _is_cut(window, dilation, strides)
     if len(out) == 2 and dilation[1] != 1 and window[1] > 1 and not is_cut:
         return False
@@ -115,6 +122,46 @@ def _goes_by_lines(x, k, out, dilation, strides, code):
 def _is_cut(window, dilation, strides) -> bool:
     """Whether lines are cut into those of every d-th pixel, in which nothing is dilated."""
     return len(window) == 2 and dilation[-1] > 1 == strides[-1] and window[-1] > 1
+
+
+def _by_planes(g, x, k, out, p, groups):
+    """Of more than two spatial axes the first: a sum of one convolution of the others for each of
+    the kernel's planes. (3 x 3 x 3 on 16 channels of 24^3, two threads,
+    1.4 ms, by patches 4.7; on 64 channels of 16^3 9.7 and 17.)"""
+    if len(out) <= 2:
+        return _by_lines_of_groups(g, x, k, out, p, groups)
+    along = ("window_strides", "rhs_dilation", "padding")
+    stride, dilation, (before, after) = [p[name][0] for name in along]
+    rest = {**p, **{name: p[name][1:] for name in along}}
+    none, ones = [0] * len(x.shape), [1] * (len(x.shape) - 2)
+    x = g.pad(x, g.lit(0, x.dtype), [0, before, *none[2:]], [0, after, *none[2:]])
+    n, total = x.shape[0], None
+    for i in range(k.shape[0]):
+        low, high = i * dilation, i * dilation + (out[0] - 1) * stride + 1
+        planes = g.slice(x, [0, low, *none[2:]], [n, high, *x.shape[2:]], (1, stride, *ones))
+        planes = g.reshape(planes, (n * out[0], *x.shape[2:]))
+        taps = g.reshape(g.slice(k, [i, *none[1:]], [i + 1, *k.shape[1:]]), k.shape[1:])
+        y = _by_planes(g, planes, taps, out[1:], rest, groups)
+        total = y if total is None else g.add(total, y)
+    return g.reshape(total, (n, *out, total.shape[-1]))
+
+
+def _by_lines_of_groups(g, x, k, out, p, groups):
+    """The results of each group by themselves, side by side. (8 groups of 128 channels of 28 x 28:
+    1.4 ms, by patches 3.2.)"""
+    last, parts = len(x.shape) - 1, []
+    for i in range(groups):
+        some = [_part_of_last(g, a, i, groups) for a in (x, k)]
+        parts.append(_by_lines(g, *some, out, p))
+    return g.concat(parts, last) if groups > 1 else parts[0]
+
+
+def _part_of_last(g, a, i, groups):
+    """The i-th of so many parts of the last axis."""
+    width = a.shape[-1] // groups
+    lows, highs = [0] * len(a.shape), list(a.shape)
+    lows[-1], highs[-1] = i * width, (i + 1) * width
+    return g.slice(a, lows, highs)
 
 
 def _by_lines(g, x, k, out, p):
