@@ -149,7 +149,8 @@ def _fills_vectors(shape, target) -> bool:
 
 def _tile_of(lanes, m, n, target, in_rows) -> tuple[int, int, int]:
     """(rows, vectors, tail rows); tail rows 0 when one group of vectors holds all columns.
-    `in_rows`: rows of a are read one by one, not in panels."""
+    `in_rows`: rows of a are read one by one, not in panels. (An Emerald Rapids: 49 to 63 columns by
+    one group .55 to .79 of the time, 96 by groups of three .80 to .90.)"""
     many = target.avx512
     vectors = -(-n // lanes)
     if not many and vectors == 4:  # a group of three would leave a single vector
@@ -158,6 +159,10 @@ def _tile_of(lanes, m, n, target, in_rows) -> tuple[int, int, int]:
         return 6, 2, 8  # groups of three would leave more (4096 x 32 x 64: .85 of the time)
     if not many and vectors == 3 and n % lanes:
         return 4, 3, 0  # else three vectors alone: X.T @ X of 5000 x 20 takes .64 of the time
+    if many and vectors == 4 and n % (4 * lanes):
+        return (6 if in_rows and _is_tall(m, target) else 4), 4, 0  # not each vector by itself
+    if many and vectors in (6, 7) and round_up(m, 8) <= TALL_WASTE * round_up(m, 4):
+        return 8, 3, 8  # groups of four would leave two or three
     if vectors > (3 if many else 2):
         rows, vectors, tail = (4, 4, 8) if many else (4, 3, 8)
         if in_rows and _is_tall(m, target):
@@ -207,7 +212,7 @@ def _plan_tiled(shape, target, threads, epilogue, swapped):
         "c" if in_c else "workspace", packed_depth + ROW_PAD if a in ("k", "any") else 0,
         swapped, shape.inner_batch > 1, shape.segments > 1,
         b == "columns" and not target.avx512 and n % lanes == 0, chains > 1,
-        _at_once(shape, target, run, rows),
+        _at_once(shape, target, run, 6 if vectors == 3 and rows == 8 else rows),
         (blocked or not target.avx512 or _waits_to_store(shape, target)) and not in_place,
     )  # fmt: skip
     work = work_of(shape, epilogue)
@@ -290,11 +295,12 @@ def _reads_once(shape, elements, target) -> bool:
     """Whether columns of a lie in the caches, or each is read for one group of columns of b, so
     that packing would be all there is to gain. (A Zen 3, one thread, a.T @ b: 20 x 5000 x 20 .76 of
     the time, 2000 x 100 x 10 .79, 64 x 64 x 64 .84, 128 x 128 x 128 .94. An Emerald Rapids: .89,
-    .80, .87, .99.)"""
+    .80, .87, .99; parts of 50000 x 50 by themselves, four vectors, .9.)"""
     if not target.avx2:
         return False
     nbytes = shape.m * shape.k * elements.word_bytes
-    return nbytes <= COLUMNS_OF_A or shape.n <= 3 * elements.lanes(target)
+    vectors = 4 if target.avx512 and shape.batch > 1 else 3
+    return nbytes <= COLUMNS_OF_A or shape.n <= vectors * elements.lanes(target)
 
 
 def _b_operand(shape, target, elements) -> str:

@@ -19,6 +19,10 @@ ROWS_OF_SHALLOW = 256
 # pieces, not eight, a.T @ b of 1024 x 1024 x 1024 takes .88 of the time; an Emerald Rapids: bytes
 # of 1024 x 1024 x 1024 .95 by four times as much.)
 PACKING, PACKING_OF_LINES = 16, 16
+# Fewer columns than so many of the narrowest piece are not two pieces, of which one would have most
+# of them, where rows are many. (An Emerald Rapids, two threads: 256 x 256 x 100 .88 of the time,
+# 256 x 256 x 160 .80.)
+UNEVEN, ROWS_ENOUGH = 1.75, 128
 LEAST_ROWS = 32  # of a piece that packs both
 COLUMN_ALONE = 1.4  # time of a column outside of a tile: a load for each multiplication
 # Operations from which on a piece may be as narrow as one tile: threads are seldom equally fast.
@@ -46,7 +50,11 @@ def plan_pieces(shape, schedule, threads, work, most_columns, wide: bool) -> dic
         column_span = max(even(n, -(-n // column_parts), width), 2 * width)
     elif schedule.a in READ_AS_THEY_LIE:
         least = width if work >= MUCH_WORK else 2 * width
-        column_span = max(_balanced(n, parts, steps, least, threads if batch == 1 else 1), least)
+        if n < UNEVEN * least and m >= ROWS_ENOUGH:
+            column_span = max(n, least)  # shared by rows
+        else:
+            column_span = _balanced(n, parts, steps, least, threads if batch == 1 else 1)
+        column_span = max(column_span, least)
         column_parts = -(-n // column_span)
         row_parts = min(-(-parts // column_parts), max(m // (256 if column_parts > 1 else 64), 1))
         row_span = even(m, -(-m // row_parts), together)
