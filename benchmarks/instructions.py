@@ -17,6 +17,7 @@ from typing import NamedTuple
 LABEL = re.compile(r"^(\.L\w+):")
 JUMP = re.compile(r"^\tj(?!mp)[a-z]+\t(\.L\w+)$")
 STEP = re.compile(r"^\taddq\t\$(-?\d+), (%r\w+)$")
+COUNTED = re.compile(r"^\tv(pbroadcast|mov)[dq]\t%[er]\w+, %[xyz]mm")
 BY_ROWS = re.compile(r"^\tincq\t%r\w+$")
 BASE = re.compile(r"\((%\w+|)")
 REGISTER = re.compile(r"%([xyz])mm\d+")
@@ -81,15 +82,21 @@ def of_loop(body: list[str]) -> Work | None:
 def elements(body: list[str]) -> int:
     """How many elements an iteration does: its step, or the lanes it moves where it takes rows.
     What is copied from another register in each iteration, and added to, is no step."""
+    if is_left_over(body):
+        return 0
     copied = {line.rpartition(" ")[2] for line in body if line.startswith("\tmovq\t%")}
     found = [m for line in body[-4:] if (m := STEP.match(line)) and m[2] not in copied]
     steps = [int(m[1]) for m in found]
     if any(map(BY_ROWS.match, body[-8:])):
-        if any("kunpck" in line for line in body):  # the columns left over
-            return 0
         stored, loaded = moved(body, stores=True), moved(body, stores=False)
         return stored or loaded
     return steps[-1] if steps else 0
+
+
+def is_left_over(body: list[str]) -> bool:
+    """Whether a loop compares how much is left with the numbers of its lanes each time."""
+    counts = any(map(COUNTED.match, body)) and any(name_of(x).startswith("pcmpgt") for x in body)
+    return counts or any("kunpck" in line for line in body)
 
 
 def moved(body: list[str], stores: bool) -> int:

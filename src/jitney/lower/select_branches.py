@@ -29,8 +29,7 @@ def are_cheap(graphs) -> bool:
         for node in graph.nodes():
             if node.op == "input":
                 continue
-            is_known = node.op in _PLACES or is_elementwise(node) and node.op != "part"
-            if not is_known or node.size > MOST_ELEMENTS:
+            if node.size > MOST_ELEMENTS or not (node.op in _PLACES or is_elementwise(node)):
                 return False
             if node.op not in _PLACES:
                 operations += node.size * (1 if node.op in _CHEAP else COSTLY)
