@@ -88,6 +88,8 @@ def elements(body: list[str]) -> int:
     found = [m for line in body[-4:] if (m := STEP.match(line)) and m[2] not in copied]
     steps = [int(m[1]) for m in found]
     if any(map(BY_ROWS.match, body[-8:])):
+        if any("kunpck" in line for line in body):  # the columns left over
+            return 0
         stored, loaded = moved(body, stores=True), moved(body, stores=False)
         return stored or loaded
     return steps[-1] if steps else 0
@@ -95,8 +97,7 @@ def elements(body: list[str]) -> int:
 
 def is_left_over(body: list[str]) -> bool:
     """Whether a loop compares how much is left with the numbers of its lanes each time."""
-    counts = any(map(COUNTED.match, body)) and any(name_of(x).startswith("pcmpgt") for x in body)
-    return counts or any("kunpck" in line for line in body)
+    return any(map(COUNTED.match, body)) and any(name_of(x).startswith("pcmpgt") for x in body)
 
 
 def moved(body: list[str], stores: bool) -> int:

@@ -163,6 +163,9 @@ void select_from_row(const UInt<T>* in, int64_t n, int64_t k, char* work, Emit e
 // The few best are kept in order where they are so few of n; more are sorted sooner (a Zen 3: 24 of 50 in .55 of the
 // time).
 constexpr int64_t kFewOfShort = 4, kFewOfLong = 100;
+// A pool is kept of one in so many at most; of more the row is divided whole, or sorted. (An Emerald Rapids, one thread:
+// 125 of 1000 take half of the time by division, 60,000 of 10^6 as long; of 64-bit numbers 60 of 1000 .6 by a pool, 200
+// as long.)
 constexpr int64_t kPoolOfPacked = 32, kPoolOfWide = 8;
 
 // ptrs [in, values, indices, work], params [n, k, rows_per_piece, index_bytes]

@@ -158,6 +158,14 @@ def test_an_exponential_is_arithmetic_and_an_addition_is_memory():
     assert limits.slots >= limits.flops / 2
 
 
+def test_what_is_left_over_does_not_count_but_masks_do():
+    ends = ["\tvmovups\t%zmm0, (%rax,%r13,4)", "\taddq\t$32, %r13", "\tcmpq\t%r15, %r13"]
+    masks = ["\tkunpckbw\t%k0, %k1, %k1", "\tvaddps\t%zmm0, %zmm1, %zmm0 {%k1}"]
+    left = ["\tvpbroadcastq\t%r15, %zmm2", "\tvpcmpgtq\t%zmm0, %zmm2, %k0"]
+    assert instructions.elements([*masks, *ends]) == 32
+    assert instructions.elements([*left, *masks, *ends]) == 0
+
+
 def test_the_machine_is_described_without_its_name():
     found = machine.describe()
     assert {"processor", "cores", "threads", "memory_gib"} <= set(found)

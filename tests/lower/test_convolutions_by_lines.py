@@ -63,7 +63,7 @@ def test_same_as_patches(name, layout, monkeypatch):
     convolve, x, k = case(name, layout)
     result = jitney.jit(convolve)(x, k)
     with jitney.enable_x64(True), monkeypatch.context() as patch:
-        patch.setattr(conv, "_goes_by_lines", lambda *args: False)
+        patch.setattr(conv, "goes_by_lines", lambda *args: False)
         want = jitney.jit(lambda *a: convolve(*a))(x.astype(np.float64), k.astype(np.float64))
     scale = np.abs(np.asarray(want)).max()
     np.testing.assert_allclose(np.asarray(result), np.asarray(want), rtol=0, atol=3e-6 * scale)
@@ -84,7 +84,7 @@ def test_gradients(name, layout, monkeypatch):
 
     found = jitney.jit(gradients)(x, k)
     with jitney.enable_x64(True), monkeypatch.context() as patch:
-        patch.setattr(conv, "_goes_by_lines", lambda *args: False)
+        patch.setattr(conv, "goes_by_lines", lambda *args: False)
         patch.setattr(conv, "MOST_PATCHES", 1)
         want = jitney.jit(lambda *a: gradients(*a))(x.astype(np.float64), k.astype(np.float64))
     for a, b in zip(found, want, strict=True):

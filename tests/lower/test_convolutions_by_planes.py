@@ -1,4 +1,4 @@
-"""Convolutions of volumes, and of groups of channels, by lines of images: nothing is copied."""
+"""Convolutions of volumes, and of groups of channels, by lines of images, without patches."""
 
 import itertools
 import re

@@ -100,17 +100,38 @@ def test_no_patches_are_stored(layout, channels):
     assert workspace <= 4 * x.nbytes
 
 
-def test_gradients():
+@pytest.mark.parametrize("dtype", ["int32", "uint8"])
+def test_integers_are_summed_exactly(dtype):
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 9, (1, 20, 21, 16)).astype(dtype)
+    k = rng.integers(0, 9, (5, 5, 1, 16)).astype(dtype)
+    wanted = reference(x, k, (1, 1), (1, 1), ((2, 2), (2, 2)))
+    for layout in ("NHWC", "NCHW"):
+        found, _ = convolved(x, k, layout, padding=((2, 2), (2, 2)))
+        np.testing.assert_array_equal(found, wanted.astype(np.int64).astype(dtype))
+
+
+@pytest.mark.parametrize("numbers", [("NHWC", "HWIO", "NHWC"), ("NCHW", "OIHW", "NCHW")])
+def test_gradients(numbers):
     rng = np.random.default_rng(3)
-    x = rng.standard_normal((1, 16, 16, 16)).astype(np.float32)
-    k = rng.standard_normal((5, 5, 1, 16)).astype(np.float32)
+    x = rng.standard_normal((2, 16, 17, 16)).astype(np.float32)
+    k = rng.standard_normal((5, 5, 1, 16)).astype(np.float32) / 5
+    is_last = numbers[0] == "NHWC"
 
     def loss(x, k):
         y = lax.conv_general_dilated(x, k, (1, 1), "SAME", feature_group_count=16,
-                                     dimension_numbers=("NHWC", "HWIO", "NHWC"))  # fmt: skip
+                                     dimension_numbers=numbers)  # fmt: skip
         return jnp.sum(jnp.sin(y))
 
-    slope = reference(x, k, (1, 1), (1, 1), ((2, 2), (2, 2)))
-    wanted = reference(np.cos(slope), k[::-1, ::-1], (1, 1), (1, 1), ((2, 2), (2, 2)))
-    found = jitney.jit(jitney.grad(loss))(x, k)
-    np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-3)
+    given = (x, k) if is_last else (x.transpose(0, 3, 1, 2), k.transpose(3, 2, 0, 1))
+    of_x, of_k = map(np.asarray, jitney.jit(jitney.grad(loss, (0, 1)))(*given))
+    if not is_last:
+        of_x, of_k = of_x.transpose(0, 2, 3, 1), of_k.transpose(2, 3, 1, 0)
+    slope = np.cos(reference(x, k, (1, 1), (1, 1), ((2, 2), (2, 2))))
+    wanted = reference(slope, k[::-1, ::-1], (1, 1), (1, 1), ((2, 2), (2, 2)))
+    np.testing.assert_allclose(of_x, wanted, rtol=1e-3, atol=1e-3)
+    padded = np.pad(x.astype(np.float64), [(0, 0), (2, 2), (2, 2), (0, 0)])
+    for i, j in itertools.product(range(5), range(5)):
+        part = padded[:, i : i + 16, j : j + 17]
+        wanted = (part * slope).sum((0, 1, 2))
+        np.testing.assert_allclose(of_k[i, j, 0], wanted, rtol=1e-3, atol=2e-3)

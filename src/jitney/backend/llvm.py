@@ -37,9 +37,10 @@ def _load():
     # calls .84; with AVX-512 56 programs 1.002. What it did gain codegen writes itself
     # (codegen/lift_addresses.py).
     llvm.set_option("jitney", "-disable-lsr")
-    # So is what it does to IR before choosing instructions, which these kernels were written for: 8
-    # hundredths of compiling, and 159 users' programs take .988 to 1.001 of the time without it.
-    # (Without its order of instructions another 5, but with 16 registers 1.017 of the time.)
+    # So is what it does to IR before choosing instructions: 8 hundredths of LLVM's time (99 kernels
+    # by turns). By one thread of an Emerald Rapids 53 users' programs take .988 of the time without
+    # it, 66 others with AVX2 1.001, one of all 1.06. (Without its order of instructions another 5
+    # hundredths, but the 66 take 1.017.)
     llvm.set_option("jitney", "-disable-cgp")
     lib = ctypes.CDLL(ffi.lib._name)
     pointer, text = ctypes.c_void_p, ctypes.c_char_p

@@ -2,14 +2,13 @@
 
 An image that is dilated meets the kernel in phases (`conv_phases.py`), if it is not very small.
 The image becomes [batch, *spatial, feature], padded and dilated. Then the cheapest of:
- - lines of results from lines of the image (`conv` of the graph), nothing copied; a window dilated
-   along lines meets them cut into those of every d-th pixel (`conv_border.py`);
+ - lines of results from lines of the image, no patches copied (`conv_lines.py`);
  - few kernel elements: patches side by side (im2col), one product with the kernel's matrix;
  - few results (a kernel's gradient): one product for each result position;
  - a sequence with one feature, or many kernel elements on one: sums over windows;
  - none of these, or many kernel elements on a line: patches by a gather along every spatial axis.
 Kernels with one input feature a group (depthwise) are sums of slices times numbers.
-Invariant: groups are batch axes of the product.
+Invariant: groups are batch axes of the product, but by lines, where each is a product of its own.
 """
 
 import itertools
@@ -17,7 +16,8 @@ import math
 
 from ..graph.graph import READS_OF_A_COPY
 from ..ir.types import is_complex, kind_of, part_code
-from .conv_border import joined, phases, put_in_border, with_border
+from .conv_border import put_in_border, widths, with_border
+from .conv_lines import by_lines, goes_by_lines
 from .conv_phases import has_phases, in_phases
 from .dot import SHORT_SUM, operands_of
 from .rules import Pair, lower_rule
@@ -25,18 +25,15 @@ from .shape import pad_node
 from .short_products import short_sum
 
 MAX_SLICES = 64
-SHORT_RUN = 8  # elements in a line of the window, and results, below which patches are copied
-FEW_PLACES = 16  # the same for the results along a line: the rows of a product
 MOST_PATCHES = 1 << 25  # elements of the patches of a kernel's gradient that are multiplied at once
 # On a line patches of so many elements are gathered, not copied side by side, each element by a
 # kernel of its own (the gradient of 5 taps on two lines of 64: 25 to 9 us).
 MANY_TAPS = 32
-# Channels of a vector, from which on more than FEW_TAPS elements are summed in a loop, too. (An
-# Emerald Rapids, two threads, channels last: 7 x 7 on 64 channels of 56 x 56 2.4 ms as slices, .7
-# so; 5 x 5 1.0 and .3; 7 x 7 on 8 channels of 128 x 128 .25 and .5.)
-FEW_CHANNELS = 16
-MOST_GROUPS, MOST_PLANES = 32, 32
 FEW_TAPS = 16  # up to here a sequence's kernel is written out as a sum of slices
+# From so many channels on more taps than those are summed in a loop, as more than MAX_SLICES of any
+# number are. (An Emerald Rapids, two threads, channels last: 7 x 7 on 64 channels of 56 x 56 2.4 ms
+# as slices, .7 so; 5 x 5 1.0 and .3; 7 x 7 on 8 channels of 128 x 128 .25 and .5.)
+MANY_CHANNELS = 16
 
 
 @lower_rule("conv_general_dilated")
@@ -70,113 +67,31 @@ def _convolve(g, p, x, k, shape, code):
     rank = len(out)
     holes = [(0, 0, d - 1) for d in p["lhs_dilation"]]
     x = pad_node(g, x, g.lit(0, x.dtype), [(0, 0, 0), *holes, (0, 0, 0)])
-    if _goes_by_lines(x, k, out, p, groups, code):
-        y = _by_planes(g, x, k, out, p, groups)
+    if goes_by_lines(x, k, out, p, groups, code):
+        y = by_lines(g, x, k, out, p, groups)
         y = g.transpose(y, [0, rank + 1, *range(1, rank + 1)])
         return g.transpose(y, [order.index(d) for d in range(rank + 2)])
     minor = numbers.lhs_spec[0] == rank + 1
-    low, high = _widths(p["padding"])
+    is_summed = _is_summed(k.shape[:-2], out, groups, k.shape[-2], k.shape[-1] // groups)
+    low, high = widths(p["padding"])
     if minor and groups == 1 and _is_by_position(k.shape[:-2], out):
         x = g.pad(x, g.lit(0, x.dtype), low, high)  # read as it lies in memory, not transposed
+    elif k.shape[-2] == 1 < groups and numbers.lhs_spec[1] == 1:
+        x = _channels_first(g, x, low, high, is_summed)
     else:
-        is_summed = _is_summed(k.shape[:-2], out, groups, k.shape[-2], k.shape[-1] // groups)
-        if k.shape[-2] == 1 < groups and numbers.lhs_spec[1] == 1:
-            x = _channels_first(g, x, low, high, is_summed)
-        else:
-            x = (put_in_border if is_summed else with_border)(g, x, low, high)
+        x = (put_in_border if is_summed else with_border)(g, x, low, high)
     # groups in front: x [G, N, *spatial, C], k [G, *window, C, O]
     x = _grouped(g, x, 0 if n_batch > 1 else rank + 1, groups)
     k = _grouped(g, k, rank + 1, groups)
-    y = _product(g, x, k, out, p["window_strides"], p["rhs_dilation"], minor, code)
+    geometry = out, p["window_strides"], p["rhs_dilation"]
+    if is_summed:
+        y = _sum_of_windows(g, x, k, geometry, code)
+    else:
+        y = _product(g, x, k, geometry, minor, code)
     # [G, N, *out, O] -> [N, G, O, *out], G and O one axis
     y = g.transpose(y, [1, 0, rank + 2, *range(2, rank + 2)])
     y = g.reshape(y, (y.shape[0], groups * y.shape[2], *out))
     return g.transpose(y, [order.index(d) for d in range(rank + 2)])
-
-
-def _widths(padding) -> tuple[list[int], list[int]]:
-    """The border's widths before and after each axis of [N, *spatial, C]."""
-    return [0, *[lo for lo, _ in padding], 0], [0, *[hi for _, hi in padding], 0]
-
-
-def _goes_by_lines(x, k, out, p, groups, code):
-    """Whether the window's lines are runs of the image long enough to be multiplied in place."""
-    *window, features, results = k.shape
-    if groups > (1 if p["batch_group_count"] > 1 else MOST_GROUPS):
-        return False
-    if math.prod(window[:-2]) > MOST_PLANES or code not in ("f32", "f64") or x.dtype != code:
-        return False
-    window, out, results = window[-2:], out[-2:], results // groups
-    if math.prod(window) == 1:
-        return False
-    dilation, strides = p["rhs_dilation"][-2:], p["window_strides"][-2:]
-    is_cut = _is_cut(window, dilation, strides)
-    if len(out) == 2 and dilation[1] != 1 and window[1] > 1 and not is_cut:
-        return False
-    whole = dilation[-1] == 1 or window[-1] == 1 or is_cut
-    run = features * (window[-1] if whole else 1)
-    places = out[-1] // dilation[-1] if is_cut else out[-1]
-    return run >= SHORT_RUN and results >= SHORT_RUN and places >= FEW_PLACES
-
-
-def _is_cut(window, dilation, strides) -> bool:
-    """Whether lines are cut into those of every d-th pixel, in which nothing is dilated."""
-    return len(window) == 2 and dilation[-1] > 1 == strides[-1] and window[-1] > 1
-
-
-def _by_planes(g, x, k, out, p, groups):
-    """Of more than two spatial axes the first: a sum of one convolution of the others for each of
-    the kernel's planes. (3 x 3 x 3 on 16 channels of 24^3, two threads,
-    1.4 ms, by patches 4.7; on 64 channels of 16^3 9.7 and 17.)"""
-    if len(out) <= 2:
-        return _by_lines_of_groups(g, x, k, out, p, groups)
-    along = ("window_strides", "rhs_dilation", "padding")
-    stride, dilation, (before, after) = [p[name][0] for name in along]
-    rest = {**p, **{name: p[name][1:] for name in along}}
-    none, ones = [0] * len(x.shape), [1] * (len(x.shape) - 2)
-    x = g.pad(x, g.lit(0, x.dtype), [0, before, *none[2:]], [0, after, *none[2:]])
-    n, total = x.shape[0], None
-    for i in range(k.shape[0]):
-        low, high = i * dilation, i * dilation + (out[0] - 1) * stride + 1
-        planes = g.slice(x, [0, low, *none[2:]], [n, high, *x.shape[2:]], (1, stride, *ones))
-        planes = g.reshape(planes, (n * out[0], *x.shape[2:]))
-        taps = g.reshape(g.slice(k, [i, *none[1:]], [i + 1, *k.shape[1:]]), k.shape[1:])
-        y = _by_planes(g, planes, taps, out[1:], rest, groups)
-        total = y if total is None else g.add(total, y)
-    return g.reshape(total, (n, *out, total.shape[-1]))
-
-
-def _by_lines_of_groups(g, x, k, out, p, groups):
-    """The results of each group by themselves, side by side. (8 groups of 128 channels of 28 x 28:
-    1.4 ms, by patches 3.2.)"""
-    last, parts = len(x.shape) - 1, []
-    for i in range(groups):
-        some = [_part_of_last(g, a, i, groups) for a in (x, k)]
-        parts.append(_by_lines(g, *some, out, p))
-    return g.concat(parts, last) if groups > 1 else parts[0]
-
-
-def _part_of_last(g, a, i, groups):
-    """The i-th of so many parts of the last axis."""
-    width = a.shape[-1] // groups
-    lows, highs = [0] * len(a.shape), list(a.shape)
-    lows[-1], highs[-1] = i * width, (i + 1) * width
-    return g.slice(a, lows, highs)
-
-
-def _by_lines(g, x, k, out, p):
-    """[N, *out, O], nothing copied but the border, and the lines where they are cut."""
-    strides, dilation, (low, high) = p["window_strides"], p["rhs_dilation"], _widths(p["padding"])
-    count = dilation[-1]
-    if not _is_cut(k.shape[:-2], dilation, strides):
-        return g.conv(with_border(g, x, low, high), k, out, strides, dilation)
-    places = -(-out[-1] // count)
-    whole = (places + k.shape[-3] - 1) * count
-    high[-2] += whole - (low[-2] + x.shape[-2] + high[-2])
-    lines = phases(g, with_border(g, x, low, high), count)
-    y = g.conv(lines, k, (*out[:-1], places), strides, (*dilation[:-1], 1))
-    y = joined(g, y, count)
-    return g.slice(y, [0] * len(y.shape), (x.shape[0], *out, y.shape[-1]))
 
 
 def _grouped(g, x, axis, groups):
@@ -186,19 +101,17 @@ def _grouped(g, x, axis, groups):
     return g.transpose(wide, [axis, *[a for a in range(len(shape)) if a != axis]])
 
 
-def _product(g, x, k, out, strides, dilation, minor, code):
+def _product(g, x, k, geometry, minor, code):
     """[G, N, *out, O] from x [G, N, *spatial, C] and k [G, *window, C, O].
 
     `minor`: whether N is the last axis in memory (the gradient of a kernel).
     """
     window = k.shape[1:-2]
-    geometry = out, strides, dilation
+    out, strides, dilation = geometry
     if len(out) == 1 and window[0] > FEW_TAPS and out[0] > MAX_SLICES and (
         x.shape[0] == x.shape[-1] == k.shape[-1] == 1 == strides[0] == dilation[0]
     ):
         return _sequence(g, x, k, out[0], code)
-    if _is_summed(window, out, k.shape[0], *k.shape[-2:]):
-        return _sum_of_windows(g, x, k, geometry, code)
     if math.prod(window) <= MAX_SLICES and not (len(out) == 1 and window[0] >= MANY_TAPS):
         if k.shape[-2] == 1 and math.prod(window) >= READS_OF_A_COPY and _is_padded(x):
             x = g.table.intern("copy", (x,), x.shape, x.dtype)  # stored: nothing asks for borders
@@ -250,7 +163,7 @@ def _channels_first(g, x, low, high, is_stored):
 def _is_summed(window, out, groups, features, results) -> bool:
     """Whether results of many kernel elements on one feature are sums that nobody stores."""
     taps = math.prod(window)
-    is_large = taps > (FEW_TAPS if groups >= FEW_CHANNELS else MAX_SLICES)
+    is_large = taps > (FEW_TAPS if groups >= MANY_CHANNELS else MAX_SLICES)
     return len(out) > 1 and is_large and math.prod(out) > MAX_SLICES and features == results == 1
 
 

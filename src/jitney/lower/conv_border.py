@@ -12,6 +12,11 @@ LEAST_TURNED = 4096  # elements; transposing fewer takes no time
 _ELEMENTWISE = {"add", "sub", "mul", "div", "select", "convert", "tanh", "logistic", "exp"}
 
 
+def widths(padding) -> tuple[list[int], list[int]]:
+    """The border's widths before and after each axis of [N, *spatial, C]."""
+    return [0, *[lo for lo, _ in padding], 0], [0, *[hi for _, hi in padding], 0]
+
+
 def with_border(g, x, low, high):
     """x with zeros around it; negative widths cut."""
     if x.size < LEAST_TURNED or _is_minor(x):

@@ -12,7 +12,7 @@ from .rules import Pair
 
 MOST_ELEMENTS = 16  # of each array that a branch makes
 MOST_OPERATIONS = 64  # of all branches, on single elements
-COSTLY = 16  # operations that a function takes, about, or a quotient of integers
+COSTLY = 16  # operations that a function or a quotient takes, about
 _CHEAP = frozenset(
     "add sub mul neg abs min max eq ne lt le gt ge and or xor not select convert copy sign floor "
     "ceil sqrt shift_left shift_right_logical shift_right_arithmetic".split()

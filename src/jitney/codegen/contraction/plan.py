@@ -212,7 +212,7 @@ def _plan_tiled(shape, target, threads, epilogue, swapped):
         "c" if in_c else "workspace", packed_depth + ROW_PAD if a in ("k", "any") else 0,
         swapped, shape.inner_batch > 1, shape.segments > 1,
         b == "columns" and not target.avx512 and n % lanes == 0, chains > 1,
-        _at_once(shape, target, run, 6 if vectors == 3 and rows == 8 else rows),
+        _at_once(shape, target, run, rows, vectors),
         (blocked or not target.avx512 or _waits_to_store(shape, target)) and not in_place,
     )  # fmt: skip
     work = work_of(shape, epilogue)
@@ -262,12 +262,12 @@ def _waits_to_store(shape, target) -> bool:
     return target.has_far_third_cache and shape.k <= SHALLOW and nbytes > target.l2_bytes
 
 
-def _at_once(shape, target, run, rows) -> int:
+def _at_once(shape, target, run, rows, vectors) -> int:
     """Steps along k in one turn of the loop; `run`: how many follow one another."""
     if run < 2 * AT_ONCE or shape.flops < AT_ONCE_FLOPS:
         return 1
-    if target.avx512 and rows != 8:
-        return AT_ONCE_TALL if rows == 6 else 1
+    if target.avx512 and (rows != 8 or vectors == 3):
+        return 1 if rows == 4 else AT_ONCE_TALL
     return 1 if target.avx512 and shape.flops < AT_ONCE_FLOPS_WIDE else AT_ONCE
 
 

@@ -51,7 +51,7 @@ def plan_pieces(shape, schedule, threads, work, most_columns, wide: bool) -> dic
     elif schedule.a in READ_AS_THEY_LIE:
         least = width if work >= MUCH_WORK else 2 * width
         if n < UNEVEN * least and m >= ROWS_ENOUGH:
-            column_span = max(n, least)  # shared by rows
+            column_span = n  # shared by rows
         else:
             column_span = _balanced(n, parts, steps, least, threads if batch == 1 else 1)
         column_span = max(column_span, least)
