@@ -5,6 +5,7 @@ import json
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
@@ -13,6 +14,8 @@ import machine  # noqa: E402
 import report  # noqa: E402
 import roofline  # noqa: E402
 import run  # noqa: E402
+from calls import catalogue as calls  # noqa: E402
+from calls import first_and_later  # noqa: E402
 
 
 def test_programs_are_timed_in_their_own_process(tmp_path, capsys):
@@ -215,3 +218,54 @@ def test_a_report_is_written_between_the_markers(tmp_path):
 def test_the_page_has_the_markers():
     page = Path(report.ROOT / "docs" / "performance.md").read_text()
     assert "new" in report.replaced(page, "new")
+
+
+def test_single_calls_have_names_of_their_own():
+    made, main = calls.cases(), calls.cases(variants=False)
+    assert len({case.name for case in made}) == len(made) > len(main)
+    assert {case.family for case in main} == set(calls.FAMILIES)
+    (case,) = calls.cases("ordering.sort int8, 10^6")  # a comma before a space separates nothing
+    first, again = case.arguments(), case.arguments()
+    assert first[0].dtype == "int8" and (first[0] == again[0]).all()
+
+
+def test_single_calls_are_timed_and_a_wrong_one_is_a_line(tmp_path, capsys, monkeypatch):
+    chosen = calls.cases("cumsum of 20,small_arrays.solve, 3 x 3,int64 * int64")
+    wrong = dataclasses.replace(chosen[0], name="no such case")
+    monkeypatch.setattr(calls, "cases", lambda *keywords: [wrong, *chosen])
+    report = tmp_path / "calls.json"
+    first_and_later.main(["--rounds", "1", "--json", str(report)])
+    title, *lines = capsys.readouterr().out.splitlines()
+    assert title.split() == ["jitney", "first"] and len(lines) == 4
+    assert "small_arrays.no such case" in lines[0] and "KeyError" in lines[0]
+    assert "int64" in lines[1]  # from the slowest
+    rows = json.loads(report.read_text())["cases"]
+    assert [bool(row["errors"]) for row in rows] == [True, False, False, False]
+    assert all(0 < row["seconds"]["jitney"] < row["first_call"]["jitney"] for row in rows[1:])
+
+
+def measured_call(name, seconds, jax):
+    (made,) = calls.cases(name)
+    row = run.Row(made, {"jitney": [seconds], "jax": [jax]}, {"jitney": 0.01, "jax": 0.1})
+    return first_and_later.Measured(row, "")
+
+
+def test_single_calls_are_sorted_by_ratio():
+    found = [measured_call("cumsum of 20", 1e-6, 4e-6), measured_call(
+        "ordering.sort int8, 10^6", 3e-3, 1e-3)]  # fmt: skip
+    _, worst, best = first_and_later.table(found, ["jitney", "jax"]).splitlines()
+    assert worst.split()[-7:] == ["ms", "3.00", "10", "ms", "100", "ms", "0.10"]
+    assert "cumsum of 20" in best and " 0.25 " in best
+    text = first_and_later.summary([first_and_later.as_json(m, ["jitney", "jax"]) for m in found])
+    assert text.splitlines()[-1].split() == ["all", "(2)", "0.866", "0.100"]
+
+
+def test_results_of_single_calls_may_differ_by_rounding():
+    numbers = np.array([1.0, -2.0, np.nan, np.inf], "float32")
+    assert calls.differences([numbers * 1.001], [numbers]) == ""
+    assert "1 of 4 elements" in calls.differences([numbers + np.float32([1, 0, 0, 0])], [numbers])
+    assert "float64" in calls.differences([numbers.astype("float64")], [numbers])
+    assert "2 results instead of 1" in calls.differences([numbers] * 2, [numbers])
+    counts = np.arange(10)
+    assert calls.differences([counts], [np.minimum(counts, 8)], loose=0.1) == ""
+    assert "1 of 10 elements" in calls.differences([counts], [np.minimum(counts, 8)])

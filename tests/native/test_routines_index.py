@@ -1,6 +1,7 @@
 """take_rows, take_slices, scatter, searchsorted, bincount against plain NumPy loops."""
 
 import os
+import subprocess
 import sys
 
 import numpy as np
@@ -109,18 +110,16 @@ def test_scatter(op, name):
             else base[:1] + rng.integers(0, 3, (updates, window)).astype(DTYPES[name])
         )
         offsets = rng.integers(-8, 70, updates).astype(np.int64)
-        if updates == 30:  # windows that do not overlap: the columns may be done apart
-            offsets = offsets // window * window
         want = base.copy()
         for u, o in enumerate(offsets.tolist()):
             if 0 <= o <= 60 - window:
                 for j in range(window):
                     want[o + j] = combine(op, want[o + j], update[u, j])
-        for kind, grain in ((0, 0), (4, 0), (0, 3), (4, 3))[: 4 if updates == 30 else 2]:
+        for kind, ranges, grain in ((0, 1, 1), (4, 1, 1), (0, 4, 1), (4, 4, 3), (4, 100, 1)):
             out = base.copy()
-            params = [updates, window, 60, kind]
+            params = [updates, window, 60, kind, ranges]
             index = offsets if kind == 0 else offsets.astype(np.int32)
-            call(f"scatter_{op}_{name}", [out, index, update], params, window, grain)
+            call(f"scatter_{op}_{name}", [out, index, update], params, ranges, grain)
             if real and op != "mul":
                 assert same_bits(out, want)
             else:
@@ -136,8 +135,8 @@ def test_one_update_for_all(op, name):
         offsets = rng.integers(-8, 100, 40).astype(np.int32)
         want, out = base.copy(), base.copy()
         spread = np.tile(update, (40, 1))
-        call(f"scatter_{op}_{name}", [want, offsets, spread], [40, window, 90, 4], window)
-        call(f"scatter_{op}_{name}", [out, offsets, update], [40, window, 90, 4 + 8], window)
+        call(f"scatter_{op}_{name}", [want, offsets, spread], [40, window, 90, 4, 1], 1)
+        call(f"scatter_{op}_{name}", [out, offsets, update], [40, window, 90, 4 + 8, 3], 3, 1)
         assert same_bits(out, want)
 
 
@@ -183,7 +182,7 @@ def test_extremes_in_pieces_are_those_of_one_list(op, name):
         bits[::17] += np.arange(len(bits[::17]), dtype=bits.dtype)  # tells one NaN from another
     index = rng.integers(-5, 45, 301).astype(np.int32)
     want = base.copy()
-    call(f"scatter_{op}_{name}", [want, index, update], [301, 1, 40, 4], 1)
+    call(f"scatter_{op}_{name}", [want, index, update], [301, 1, 40, 4, 1], 1)
     for pieces in (1, 2, 3, 8):
         out, work = base.copy(), np.full((pieces - 1, 40), 99, DTYPES[name])
         params = [301, 1, 40, 4, pieces]
@@ -192,18 +191,31 @@ def test_extremes_in_pieces_are_those_of_one_list(op, name):
         assert same_bits(out, want) and out.tobytes() == want.tobytes()
 
 
-@pytest.mark.parametrize("kind, index_type", [(1, np.int32), (2, np.int64), (3, np.uint32)])
-def test_scatter_by_rows(kind, index_type):
-    rng = np.random.default_rng(4)
-    for window in (1, 6):
-        base = rng.integers(0, 9, (20, window)).astype(np.float32)
-        index = rng.integers(0 if kind == 3 else -5, 30, 100).astype(index_type)
-        update = rng.integers(0, 9, (100, window)).astype(np.float32)
-        want = base.copy()
-        inside = (index >= 0) & (index < 20)
-        np.add.at(want, index[inside].astype(int), update[inside])
-        call("scatter_add_f32", [base, index, update], [100, window, 20, kind], window, 2)
-        assert np.array_equal(base, want)
+@pytest.mark.parametrize("level", [0, 2])
+@pytest.mark.parametrize("op", ["set", "add", "max"])
+@pytest.mark.parametrize("window", [1, 2, 7])
+def test_ranges_of_a_long_list_are_the_whole(window, op, level):
+    """Bit for bit: each range finds its updates, in order, and its parts of windows."""
+    program = f"""
+import sys
+sys.path.insert(0, {os.path.dirname(__file__)!r})
+import numpy as np
+from routine_caller import call
+rng = np.random.default_rng(4)
+base, update = rng.normal(size=3000).astype("f"), rng.normal(size=(5000, {window})).astype("f")
+for kind, code in ((0, "i8"), (4, "i4")):
+    index = rng.integers(-100, 3100, 5000).astype(code)
+    index[:7] = np.iinfo(code).min, np.iinfo(code).max, -1, 0, 2999, 3000, 1500
+    want = base.copy()
+    call("scatter_{op}_f32", [want, index, update], [5000, {window}, 3000, kind, 1], 1)
+    for ranges, grain in ((2, 1), (7, 1), (16, 3), (5000, 1000)):
+        out = base.copy()
+        params = [5000, {window}, 3000, kind, ranges]
+        call("scatter_{op}_f32", [out, index, update], params, ranges, grain)
+        assert out.tobytes() == want.tobytes(), (kind, ranges)
+"""
+    environment = {**os.environ, "JITNEY_CPU_LEVEL": str(level)}
+    subprocess.run([sys.executable, "-c", program], env=environment, check=True)
 
 
 @pytest.mark.parametrize("right", [0, 1])
@@ -333,9 +345,9 @@ def test_halves_are_combined_as_floats_are_rounded(op, window):
     update[3], update[5], update[7], update[8] = np.inf, 6e4, 6e-8, -0.0
     update[11, 0] = np.nan
     index = rng.integers(0, 6, 30).astype(np.int32)
-    want = out.copy()
+    offsets, want = index * np.int32(window), out.copy()
     with np.errstate(all="ignore"):
         for row, values in zip(index, update, strict=True):
             want[row] = want[row] + values if op == "add" else want[row] * values
-    call(f"scatter_{op}_f16", [out, index, update], [30, window, 6, 1], window)
+    call(f"scatter_{op}_f16", [out, offsets, update], [30, window, 6 * window, 4, 1], 1)
     np.testing.assert_array_equal(out, want)

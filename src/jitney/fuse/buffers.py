@@ -77,7 +77,8 @@ class KernelStep:
 
 @dataclass
 class NativeStep:
-    """Run machine code with the kernel ABI: a routine by name, or a generated contraction."""
+    """Run machine code with the kernel ABI: a routine by name, or a generated contraction. Pieces
+    of a negative grain may come in one call (csrc/pool.h)."""
 
     name: str
     refs: list[tuple[Buffer, int]]

@@ -8,12 +8,15 @@ out.
 
 import math
 
+from ..ir.types import nbytes_of
 from .make_steps import emit_into
 from .routines import CALLS, _native, _results, _scratch, stored_view
 
 NS_PER_ELEMENT = 0.8
 IN_PIECES = ("add", "min", "max")  # kinds of scatters
 SCATTER_IN_PIECES = 32768  # so many updates are worth a second thread (about 25 us)
+LEAST_RANGE = 1024  # elements
+LARGE_RANGE, MOST_RANGES = 4 << 20, 4
 OFFSET_KIND = {"i64": 0, "i32": 4}  # what the routine calls element offsets of that type
 ONE_UPDATE = 8  # more: one window is that of all places
 
@@ -33,8 +36,9 @@ def _scatter(partition, node, item):
     cost = NS_PER_ELEMENT * count * window
     pieces = scatter_pieces(kind, code, count * window, operand.size)
     if pieces == 1:
-        name = f"scatter_{kind}_{code}"
-        return _native(partition, item, name, places, params, window, window, [0], cost)
+        name, ranges = f"scatter_{kind}_{code}", scatter_ranges(count * window, operand.size, code)
+        params = (*params, ranges)
+        return _native(partition, item, name, places, params, ranges, -1, [0], cost)
     work = _scratch(partition, code, (pieces - 1) * operand.size)
     _native(
         partition, item, f"scatter_{kind}_pieces_{code}", [*places, work], (*params, pieces),
@@ -72,6 +76,16 @@ def scatter_pieces(kind, code, updates, size) -> int:
         return 1
     wanted = min(updates // (2 * max(size, 1)), 8)
     return 1 << (wanted.bit_length() - 1) if wanted else 1
+
+
+def scatter_ranges(updates, size, code) -> int:
+    """Into how many ranges the result of a scatter is cut, each of which looks for its updates: as
+    they come from memory, that takes .2 to .4 ns an update (an Emerald Rapids), so eight ranges of
+    10^6 elements take longer than one."""
+    if updates < SCATTER_IN_PIECES or size < LEAST_RANGE:
+        return 1
+    wanted = -(-size * nbytes_of(code) // LARGE_RANGE)
+    return max(2, min(MOST_RANGES, wanted))
 
 
 CALLS["scatter"] = _scatter
