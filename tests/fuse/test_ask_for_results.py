@@ -92,3 +92,16 @@ def test_stencils_of_three_axes_without_blocks(shape, machine):
         machine(target)
         got = jax.jit(lambda x: fun(x))(x)
         np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("size", [56, 57])
+def test_windows_that_jump(size, machine):
+    """Pooling by 2 x 2: rows that are read jump, those that are written follow one another."""
+    x = np.random.default_rng(1).standard_normal((8, size, size, 64)).astype("float32")
+    window = (1, 2, 2, 1)
+    pool = lambda x: jax.lax.reduce_window(x, -np.inf, jax.lax.max, window, window, "VALID")
+    half = 2 * (size // 2)
+    want = x[:, :half, :half].reshape(8, half // 2, 2, half // 2, 2, 64).max((2, 4))
+    for target in (FAR, NEAR):
+        machine(target)
+        np.testing.assert_array_equal(jax.jit(lambda x: pool(x))(x), want)

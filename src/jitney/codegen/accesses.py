@@ -302,7 +302,8 @@ class Accesses:
 
     def _ask_for_result(self, store, code, pointer, place) -> None:
         """For the lines that this store will write some rows, or bytes, later."""
-        stride = self._stride_of_rows(store.position, place)
+        # results of rows that jump follow one another
+        stride = None if self.kernel.jumps else self._stride_of_rows(store.position, place)
         if stride is not None:
             ahead = self._rows_ahead(code, stride)
         elif place.step == "1" and self.mask is None and self.lanes > 1 and not self.at_row_end:

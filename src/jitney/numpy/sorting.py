@@ -127,8 +127,7 @@ def _partition_now(a, kth, axis):
 @jit(static_argnums=(1, 2))
 def _argpartition_now(a, kth, axis):
     a, kth, dimension = _rank_arguments("argpartition", a, kth, axis)
-    found = divide.argpartition(a, kth, dimension)
-    return lax.convert_element_type(found, dtypes.canonicalize_dtype(np.int64))
+    return divide.argpartition(a, kth, dimension)
 
 
 def _rank_arguments(name: str, a: Any, kth: int, axis: int) -> tuple[Any, int, int]:
@@ -163,7 +162,7 @@ def _order_reversed(a: Any) -> Any:
 
 
 def argpartition(a, kth, axis=-1):
-    """Positions of the elements of a partition; errors as there."""
+    """Positions of the elements of a partition, int32; errors as there."""
     return _divided(_argpartition_now, _argpartition, a, kth, axis)
 
 
@@ -179,4 +178,5 @@ def _argpartition(a, kth, axis):
     order = argsort(a, axis=dimension)
     first = lax.slice_in_dim(order, 0, kth + 1, axis=dimension)
     rest = lax.slice_in_dim(order, kth + 1, length, axis=dimension)
-    return lax.concatenate([first, lax.sort(rest, dimension=dimension)], dimension)
+    both = lax.concatenate([first, lax.sort(rest, dimension=dimension)], dimension)
+    return lax.convert_element_type(both, np.int32)

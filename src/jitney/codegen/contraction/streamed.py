@@ -154,7 +154,7 @@ class _StreamedKernel(SkinnyKernel):
         w.choose(whole, lambda: rows([None] * s.vectors), in_part)
 
     def _pace(self):
-        """Elements that a step goes on in its runs: each group of rows asks for its part of them."""
+        """Elements that a step goes on in its runs: each group of rows asks for its part."""
         w, s = self.w, self.s
         groups = w.udiv(w.add(self.p["m"], s.rows - 1), s.rows)
         return w.udiv(w.add(groups, s.lanes - 1), groups)
