@@ -135,3 +135,42 @@ def test_gradients(numbers):
         part = padded[:, i : i + 16, j : j + 17]
         wanted = (part * slope).sum((0, 1, 2))
         np.testing.assert_allclose(of_k[i, j, 0], wanted, rtol=1e-3, atol=2e-3)
+
+
+OF_KERNELS = [
+    # image, channels, window, strides, dilation
+    ((28, 27), 12, (7, 7), (1, 1), (1, 1)),
+    ((30, 31), 16, (3, 3), (2, 1), (1, 1)),
+    ((30, 31), 5, (3, 2), (1, 3), (2, 1)),
+    ((3, 4), 8, (3, 3), (1, 1), (1, 1)),
+    ((60, 1), 7, (4, 1), (1, 1), (1, 1)),
+]
+
+
+@pytest.mark.parametrize("layout", ["NHWC", "NCHW"])
+@pytest.mark.parametrize("case", OF_KERNELS, ids=lambda c: f"{c[1]} channels, {c[2]}")
+def test_gradients_of_kernels(case, layout):
+    """Each element's is the product of the slope with what a kernel of that element alone gives."""
+    image, channels, window, strides, dilation = case
+    rng = np.random.default_rng(channels)
+    x = rng.standard_normal((3, *image, channels)).astype(np.float32)
+    padding = tuple((d * (n - 1) // 2, d * n // 2) for n, d in zip(window, dilation, strict=True))
+    numbers = ("NHWC", "HWIO", "NHWC") if layout == "NHWC" else ("NCHW", "OIHW", "NCHW")
+    turned = (lambda a, *axes: a) if layout == "NHWC" else np.transpose
+
+    def fun(k):
+        return lax.conv_general_dilated(
+            turned(x, (0, 3, 1, 2)), k, strides, padding, rhs_dilation=dilation,
+            dimension_numbers=numbers, feature_group_count=channels,
+        )  # fmt: skip
+
+    k = turned(np.ones((*window, 1, channels), np.float32), (3, 2, 0, 1))
+    slope = rng.standard_normal(fun(jnp.asarray(k)).shape).astype(np.float32)
+    compiled = jitney.jit(lambda k: jitney.vjp(fun, k)[1](jnp.asarray(slope))[0])
+    found = turned(np.asarray(compiled(jnp.asarray(k))), (2, 3, 1, 0))
+    slope = turned(slope, (0, 2, 3, 1)).astype(np.float64)
+    for i, j in itertools.product(*map(range, window)):
+        alone = np.zeros((*window, 1, channels))
+        alone[i, j] = 1
+        wanted = (reference(x, alone, strides, dilation, padding) * slope).sum((0, 1, 2))
+        np.testing.assert_allclose(found[i, j, 0], wanted, rtol=1e-3, atol=1e-3)

@@ -73,9 +73,12 @@ def _convolve(g, p, x, k, shape, code):
         return g.transpose(y, [order.index(d) for d in range(rank + 2)])
     minor = numbers.lhs_spec[0] == rank + 1
     is_summed = _is_summed(k.shape[:-2], out, groups, k.shape[-2], k.shape[-1] // groups)
+    is_kernel = x.shape[0] == n_batch == k.shape[-1] > 1 and math.prod(out) <= MAX_SLICES
     low, high = widths(p["padding"])
     if minor and groups == 1 and _is_by_position(k.shape[:-2], out):
         x = g.pad(x, g.lit(0, x.dtype), low, high)  # read as it lies in memory, not transposed
+    elif is_kernel:  # the gradient of a kernel that each channel has one of
+        x = _border_in_place(g, x, numbers.lhs_spec, low, high)
     elif k.shape[-2] == 1 < groups and numbers.lhs_spec[1] == 1:
         x = _channels_first(g, x, low, high, is_summed)
     else:
@@ -84,8 +87,8 @@ def _convolve(g, p, x, k, shape, code):
     x = _grouped(g, x, 0 if n_batch > 1 else rank + 1, groups)
     k = _grouped(g, k, rank + 1, groups)
     geometry = out, p["window_strides"], p["rhs_dilation"]
-    if is_summed:
-        y = _sum_of_windows(g, x, k, geometry, code)
+    if is_summed or is_kernel:
+        y = _sum_of_windows(g, x, k, geometry, order, code)
     else:
         y = _product(g, x, k, geometry, minor, code)
     # [G, N, *out, O] -> [N, G, O, *out], G and O one axis
@@ -160,6 +163,14 @@ def _channels_first(g, x, low, high, is_stored):
     return g.transpose(x, [0, *range(2, last + 1), 1])
 
 
+def _border_in_place(g, x, spec, low, high):
+    """A border around an image that keeps its order in memory."""
+    order = [spec[0], *spec[2:], spec[1]]
+    back = [order.index(axis) for axis in range(len(order))]
+    x = put_in_border(g, g.transpose(x, back), *([of[i] for i in back] for of in (low, high)))
+    return g.transpose(x, order)
+
+
 def _is_summed(window, out, groups, features, results) -> bool:
     """Whether results of many kernel elements on one feature are sums that nobody stores."""
     taps = math.prod(window)
@@ -167,18 +178,22 @@ def _is_summed(window, out, groups, features, results) -> bool:
     return len(out) > 1 and is_large and math.prod(out) > MAX_SLICES and features == results == 1
 
 
-def _sum_of_windows(g, x, k, geometry, code):
-    """[G, N, *out, 1] of kernels with one feature: sums over windows, element by element. (15 x 15
-    on 500 x 500, two threads: 42 ms by patches, which are 450 MB, so 2.9; 31 x 31 on 16 channels
-    of 64 x 64 52 and 3.4.)"""
+def _sum_of_windows(g, x, k, geometry, order, code):
+    """[G, N, *out, 1] of kernels with one result: sums over windows and features, element by
+    element, in the `order` of the result. (15 x 15 on 500 x 500, two threads: 42 ms by patches,
+    which are 450 MB, so 2.9; 31 x 31 on 16 channels of 64 x 64 52 and 3.4.)"""
     wide = "f32" if code in ("f16", "bf16") else code
     rank = len(geometry[0])
     windows = _gathered(g, x, k.shape[1:-2], *geometry, merged=False)
-    axes = tuple(range(2 + rank, 2 + 2 * rank))
-    taps = g.reshape(g.convert(k, wide), k.shape[:-2])
-    taps = g.broadcast(taps, windows.shape, (0, *axes))
+    last = 2 + 2 * rank
+    kept = sorted(range(2 + rank), key=lambda axis: order[(1, 0, *range(2, 2 + rank))[axis]])
+    windows = g.transpose(windows, [*kept, last, *range(2 + rank, last)])
+    axes = tuple(range(2 + rank, last + 1))
+    taps = g.transpose(g.convert(k, wide), [0, rank + 1, *range(1, rank + 1), rank + 2])
+    taps = g.broadcast(g.reshape(taps, taps.shape[:-1]), windows.shape, (kept.index(0), *axes))
     y = g.reduce("sum", g.mul(g.convert(windows, wide), taps), axes)
-    return g.convert(g.reshape(y, (*y.shape, 1)), code)
+    y = g.transpose(g.convert(y, code), [kept.index(axis) for axis in range(2 + rank)])
+    return g.reshape(y, (*y.shape, 1))
 
 
 def _places(extents):
@@ -286,5 +301,5 @@ def _gathered(g, x, window, out, strides, dilation, merged=True):
     positions = [2 + 2 * a for a in range(rank)]
     x = g.transpose(x, [0, 1, *positions, *[p + 1 for p in positions], 2 + 2 * rank])
     if not merged:
-        return g.reshape(x, x.shape[:-1])
+        return x
     return g.reshape(x, (*x.shape[:2], *out, math.prod(window) * x.shape[-1]))
