@@ -140,7 +140,8 @@ def _place_of_result(node, view, left) -> str | None:
     batch, rows = len(left[1]), len(left[2])
     order = exchanged_sides(node, batch, batch + rows)
     turned = strides_seen_from(order, contiguous_strides([node.shape[i] for i in order]))
-    return "columns" if view.strides == turned else None
+    pairs = zip(view.strides, turned, node.shape, strict=True)
+    return "columns" if all(own == wanted or n == 1 for own, wanted, n in pairs) else None
 
 
 class _Matrix(NamedTuple):
