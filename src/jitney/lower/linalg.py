@@ -12,6 +12,7 @@ from ..ir.types import DTYPE_OF_CODE, is_complex, part_code, physical_type
 from .inline import lower_jaxpr
 from .python_steps import call_python
 from .rules import Pair, lower_rule
+from .solve_together import solve_together
 
 _NAMES = {"float32": "f32", "float64": "f64", "complex64": "c64", "complex128": "c128"}
 
@@ -79,14 +80,19 @@ def _solve_wide(ctx, p, out, a, b):
 
 def _triangular(ctx, p, out, a, b):
     left = p["left_side"]
-    n, m = out.shape[-2:] if left else out.shape[:-3:-1]
     op = int(p["transpose_a"])
     if p["conjugate_a"]:
         op = 2 * op
         a = a if op else _conjugate(ctx, a)
-    sizes = [n, m, left, p["lower"], op, p["unit_diagonal"]]
-    small = _is_small(n) and (left or op != 2)
-    return lapack(ctx, "triangular_solve", out.dtype, [a, b], [out], sizes, not small)[0]
+
+    def solve(out, factors, b):
+        n, m = out.shape[-2:] if left else out.shape[:-3:-1]
+        sizes = [n, m, left, p["lower"], op, p["unit_diagonal"]]
+        small = _is_small(n) and (left or op != 2)
+        operands = [*factors, b]
+        return lapack(ctx, "triangular_solve", out.dtype, operands, [out], sizes, not small)[0]
+
+    return solve_together(ctx, out, [a], b, left, solve)
 
 
 @lower_rule("lu")
@@ -104,10 +110,14 @@ def lower_lu_solve(ctx, eqn, a, packed, permutation, b):
     out = eqn.outvars[0].aval
     if out.size == 0:
         return b
-    n, m = out.shape[-2:]
-    sizes = [n, m, int(eqn.params["transpose_a"])]
-    operands = [packed, permutation, b]
-    return lapack(ctx, "lu_solve", out.dtype, operands, [out], sizes, not _is_small(n))[0]
+
+    def solve(out, factors, b):
+        n, m = out.shape[-2:]
+        sizes = [n, m, int(eqn.params["transpose_a"])]
+        operands = [*factors, b]
+        return lapack(ctx, "lu_solve", out.dtype, operands, [out], sizes, not _is_small(n))[0]
+
+    return solve_together(ctx, out, [packed, permutation], b, True, solve)
 
 
 @lower_rule("lu_pivots_to_permutation")
