@@ -14,6 +14,7 @@ def test_pieces_depend_on_sizes_alone():
     assert scatter_pieces("add", "f32", 10**7, 1) == 8
     assert scatter_pieces("add", "f32", 100_000, 40_000) == 1  # more to clear than to add
     assert scatter_pieces("min", "f32", 100_000, 10_000) == 4
+    assert scatter_pieces("add", "f32", 20_000 * 64, 1000 * 64, 64) == 2  # vectors are soon added
     assert scatter_pieces("mul", "f32", 100_000, 10) == 1
     assert scatter_pieces("add", "bf16", 100_000, 10) == 1  # pieces would be rounded too soon
 

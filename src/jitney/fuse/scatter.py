@@ -17,6 +17,7 @@ IN_PIECES = ("add", "min", "max")  # kinds of scatters
 SCATTER_IN_PIECES = 32768  # so many updates are worth a second thread (about 25 us)
 LEAST_RANGE = 1024  # elements
 LARGE_RANGE, MOST_RANGES = 4 << 20, 4
+WIDE = 8  # elements of a window that is added by vectors
 OFFSET_KIND = {"i64": 0, "i32": 4}  # what the routine calls element offsets of that type
 ONE_UPDATE = 8  # more: one window is that of all places
 
@@ -34,7 +35,7 @@ def _scatter(partition, node, item):
     index_kind = OFFSET_KIND[offsets.buffer.code] + (ONE_UPDATE if one is not None else 0)
     params = (count, window, operand.size, index_kind)
     cost = NS_PER_ELEMENT * count * window
-    pieces = scatter_pieces(kind, code, count * window, operand.size)
+    pieces = scatter_pieces(kind, code, count * window, operand.size, window)
     if pieces == 1:
         name, ranges = f"scatter_{kind}_{code}", scatter_ranges(count * window, operand.size, code)
         params = (*params, ranges)
@@ -66,15 +67,17 @@ def _window_of_all(partition, updates):
     return partition.reshape(one, (1, window))
 
 
-def scatter_pieces(kind, code, updates, size) -> int:
+def scatter_pieces(kind, code, updates, size, window=1) -> int:
     """Into how many lists the updates of a scatter are cut, each with results of its own.
 
     Decided by sizes alone, so that the order of every sum is the same for any number of threads. A
-    list costs one more array of `size` to fill and to combine: at most half of the updates it has.
+    list costs one more array of `size` to fill and to combine: at most half of the updates it has,
+    and less where windows are vectors, which are no sooner filled than added.
     """
     if kind not in IN_PIECES or code in ("f16", "bf16", "b1") or updates < SCATTER_IN_PIECES:
         return 1
-    wanted = min(updates // (2 * max(size, 1)), 8)
+    least = 2 if window < WIDE else 8
+    wanted = min(updates // (least * max(size, 1)), 8)
     return 1 << (wanted.bit_length() - 1) if wanted else 1
 
 
