@@ -29,7 +29,7 @@ def lower_dot_general(ctx, eqn, a, b):
             return short_sum(g, x, y, contract, batch, code)
         if math.prod(aval.shape) == 1 and x.dtype == code and kind_of(code) in "fiu":
             return short_sum(g, x, y, contract, batch, code)    # one number: reading is all of it
-        return _product(g, x, y, contract, batch, code)
+        return product(g, x, y, contract, batch, code)
 
     if not is_complex(aval.dtype):
         if kind_of(code) in "iu" and "f" in (kind_of(a.dtype), kind_of(b.dtype)):
@@ -44,7 +44,7 @@ def lower_dot_general(ctx, eqn, a, b):
     return Pair(re, g.add(dot(a.re, b.im), dot(a.im, b.re)))
 
 
-def _product(g, x, y, contract, batch, code):
+def product(g, x, y, contract, batch, code):
     """A product of matrices, or of many, the way in which it is best computed."""
     found = None
     if contract[0] and not batch[0]:
