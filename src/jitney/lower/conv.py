@@ -305,7 +305,7 @@ def _windows_of_lines(g, x, window, out, strides, dilation):
     """The same for all positions of a line: [G, features, *window, position * N], of an image whose
     last axis in memory is N, so that these lie side by side. (Three channels of 8 x 32 x 32, a 3 x
     3 kernel's gradient, two threads: 600 us with runs of three elements, so 200.)"""
-    rank, last = len(out), len(out) + 1
+    last = len(out) + 1
     x = g.transpose(x, [0, last + 1, *range(2, last + 1), 1])
     n, step = x.shape[-1], dilation[-1]
     line = g.reshape(x, (*x.shape[:last], x.shape[last] * n))
