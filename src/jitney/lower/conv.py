@@ -5,7 +5,8 @@ The image becomes [batch, *spatial, feature], padded and dilated. Then the cheap
  - lines of results from lines of the image, no patches copied (`conv_lines.py`);
  - few kernel elements: patches side by side (im2col), one product with the kernel's matrix;
  - few results (a kernel's gradient): one product for each result position;
- - a sequence with one feature, or many kernel elements on one: sums over windows;
+ - a sequence with one feature, many kernel elements on one, or few results of long sums: sums over
+   windows (`conv_sums.py`);
  - none of these, or many kernel elements on a line: patches by a gather along every spatial axis.
 Kernels with one input feature a group (depthwise) are sums of slices times numbers.
 Invariant: groups are batch axes of the product, but by lines, where each is a product of its own.
@@ -19,21 +20,25 @@ from ..ir.types import is_complex, kind_of, part_code
 from .conv_border import put_in_border, widths, with_border
 from .conv_lines import by_lines, goes_by_lines
 from .conv_phases import has_phases, in_phases
+from .conv_sums import (
+    FEW_TAPS,
+    MAX_SLICES,
+    are_few,
+    few_results,
+    gathered,
+    is_summed,
+    sequence,
+    sum_of_windows,
+)
 from .dot import SHORT_SUM, operands_of, product
 from .rules import Pair, lower_rule
 from .shape import pad_node
 from .short_products import short_sum
 
-MAX_SLICES = 64
 MOST_PATCHES = 1 << 25  # elements of the patches of a kernel's gradient that are multiplied at once
 # On a line patches of so many elements are gathered, not copied side by side, each element by a
 # kernel of its own (the gradient of 5 taps on two lines of 64: 25 to 9 us).
 MANY_TAPS = 32
-FEW_TAPS = 16  # up to here a sequence's kernel is written out as a sum of slices
-# From so many channels on more taps than those are summed in a loop, as more than MAX_SLICES of any
-# number are. (An Emerald Rapids, two threads, channels last: 7 x 7 on 64 channels of 56 x 56 2.4 ms
-# as slices, .7 so; 5 x 5 1.0 and .3; 7 x 7 on 8 channels of 128 x 128 .25 and .5.)
-MANY_CHANNELS = 16
 
 
 @lower_rule("conv_general_dilated")
@@ -67,28 +72,33 @@ def _convolve(g, p, x, k, shape, code):
     rank = len(out)
     holes = [(0, 0, d - 1) for d in p["lhs_dilation"]]
     x = pad_node(g, x, g.lit(0, x.dtype), [(0, 0, 0), *holes, (0, 0, 0)])
-    if goes_by_lines(x, k, out, p, groups, code):
+    geometry = out, p["window_strides"], p["rhs_dilation"]
+    is_few = groups == 1 and are_few(k.shape, geometry, code)
+    if not is_few and goes_by_lines(x, k, out, p, groups, code):
         y = by_lines(g, x, k, out, p, groups)
         y = g.transpose(y, [0, rank + 1, *range(1, rank + 1)])
         return g.transpose(y, [order.index(d) for d in range(rank + 2)])
     minor = numbers.lhs_spec[0] == rank + 1
-    is_summed = _is_summed(k.shape[:-2], out, groups, k.shape[-2], k.shape[-1] // groups)
+    sums = is_summed(k.shape[:-2], out, groups, k.shape[-2], k.shape[-1] // groups)
     is_kernel = x.shape[0] == n_batch == k.shape[-1] > 1 and math.prod(out) <= MAX_SLICES
     low, high = widths(p["padding"])
     if minor and groups == 1 and _is_by_position(k.shape[:-2], out):
         x = g.pad(x, g.lit(0, x.dtype), low, high)  # read as it lies in memory, not transposed
     elif is_kernel:  # the gradient of a kernel that each channel has one of
         x = _border_in_place(g, x, numbers.lhs_spec, low, high)
+    elif is_few:
+        x = _channels_first(g, x, low, high, True)
     elif k.shape[-2] == 1 < groups and numbers.lhs_spec[1] == 1:
-        x = _channels_first(g, x, low, high, is_summed)
+        x = _channels_first(g, x, low, high, sums)
     else:
-        x = (put_in_border if is_summed else with_border)(g, x, low, high)
+        x = (put_in_border if sums else with_border)(g, x, low, high)
     # groups in front: x [G, N, *spatial, C], k [G, *window, C, O]
     x = _grouped(g, x, 0 if n_batch > 1 else rank + 1, groups)
     k = _grouped(g, k, rank + 1, groups)
-    geometry = out, p["window_strides"], p["rhs_dilation"]
-    if is_summed or is_kernel:
-        y = _sum_of_windows(g, x, k, geometry, order, code)
+    if is_few:
+        y = few_results(g, x, k, geometry, code)
+    elif sums or is_kernel:
+        y = sum_of_windows(g, x, k, geometry, order, code)
     else:
         y = _product(g, x, k, geometry, minor, code)
     # [G, N, *out, O] -> [N, G, O, *out], G and O one axis
@@ -125,7 +135,7 @@ def _product(g, x, k, geometry, minor, code):
     if len(out) == 1 and window[0] > FEW_TAPS and out[0] > MAX_SLICES and (
         x.shape[0] == x.shape[-1] == k.shape[-1] == 1 == strides[0] == dilation[0]
     ):
-        return _sequence(g, x, k, out[0], code)
+        return sequence(g, x, k, out[0], code)
     if math.prod(window) <= MAX_SLICES and not (len(out) == 1 and window[0] >= MANY_TAPS):
         if k.shape[-2] == 1 and math.prod(window) >= READS_OF_A_COPY and _is_padded(x):
             x = g.table.intern("copy", (x,), x.shape, x.dtype)  # stored: nothing asks for borders
@@ -135,7 +145,7 @@ def _product(g, x, k, geometry, minor, code):
         return _matrix_product(g, g.concat(slices, len(out) + 2), k, code)
     if _is_by_position(window, out):
         return _by_position(g, x, k, geometry, minor, code)
-    return _matrix_product(g, _gathered(g, x, window, *geometry), k, code)
+    return _matrix_product(g, gathered(g, x, window, *geometry), k, code)
 
 
 def _is_padded(x) -> bool:
@@ -147,18 +157,6 @@ def _is_padded(x) -> bool:
 def _is_by_position(window, out) -> bool:
     """Whether windows are copied for each of a few results, of kernels with many elements."""
     return math.prod(window) > MAX_SLICES >= math.prod(out)
-
-
-def _sequence(g, x, k, n, code):
-    """One sequence a batch element and one kernel: sums over windows that nobody stores.
-
-    As a product with a matrix of shifted kernels it would spread NaN to the neighbours.
-    """
-    wide = "f32" if code in ("f16", "bf16") else code
-    windows = _gathered(g, x, k.shape[1:2], (n,), (1,), (1,))
-    taps = g.broadcast(g.reshape(g.convert(k, wide), k.shape[1:2]), windows.shape, (3,))
-    y = g.reduce("sum", g.mul(g.convert(windows, wide), taps), (3,))
-    return g.convert(g.reshape(y, (*windows.shape[:3], 1)), code)
 
 
 def _channels_first(g, x, low, high, is_stored):
@@ -180,31 +178,6 @@ def _border_in_place(g, x, spec, low, high):
     back = [order.index(axis) for axis in range(len(order))]
     x = put_in_border(g, g.transpose(x, back), *([of[i] for i in back] for of in (low, high)))
     return g.transpose(x, order)
-
-
-def _is_summed(window, out, groups, features, results) -> bool:
-    """Whether results of many kernel elements on one feature are sums that nobody stores."""
-    taps = math.prod(window)
-    is_large = taps > (FEW_TAPS if groups >= MANY_CHANNELS else MAX_SLICES)
-    return len(out) > 1 and is_large and math.prod(out) > MAX_SLICES and features == results == 1
-
-
-def _sum_of_windows(g, x, k, geometry, order, code):
-    """[G, N, *out, 1] of kernels with one result: sums over windows and features, element by
-    element, in the `order` of the result. (15 x 15 on 500 x 500, two threads: 42 ms by patches,
-    which are 450 MB, so 2.9; 31 x 31 on 16 channels of 64 x 64 52 and 3.4.)"""
-    wide = "f32" if code in ("f16", "bf16") else code
-    rank = len(geometry[0])
-    windows = _gathered(g, x, k.shape[1:-2], *geometry, merged=False)
-    last = 2 + 2 * rank
-    kept = sorted(range(2 + rank), key=lambda axis: order[(1, 0, *range(2, 2 + rank))[axis]])
-    windows = g.transpose(windows, [*kept, last, *range(2 + rank, last)])
-    axes = tuple(range(2 + rank, last + 1))
-    taps = g.transpose(g.convert(k, wide), [0, rank + 1, *range(1, rank + 1), rank + 2])
-    taps = g.broadcast(g.reshape(taps, taps.shape[:-1]), windows.shape, (kept.index(0), *axes))
-    y = g.reduce("sum", g.mul(g.convert(windows, wide), taps), axes)
-    y = g.transpose(g.convert(y, code), [kept.index(axis) for axis in range(2 + rank)])
-    return g.reshape(y, (*y.shape, 1))
 
 
 def _places(extents):
@@ -327,25 +300,3 @@ def _windows_of_lines(g, x, window, out, strides, dilation):
     return parts
 
 
-def _gathered(g, x, window, out, strides, dilation, merged=True):
-    """Patches [G, N, *out, *window * C]: each spatial axis looked up at position and element. Not
-    `merged`: [G, N, *out, *window], of one feature."""
-    for a, (w, n, s, d) in enumerate(zip(window, out, strides, dilation, strict=True)):
-        axis = 2 + 2 * a  # the axes before it are already (position, element) pairs
-        shape = (n, w)
-        place = g.add(
-            g.mul(g.iota(shape, 0, "i32"), g.full(s, shape, "i32")),
-            g.mul(g.iota(shape, 1, "i32"), g.full(d, shape, "i32")),
-        )
-        sizes = tuple([1 if i == axis else m for i, m in enumerate(x.shape)])
-        offsets = tuple([i for i in range(len(x.shape) + 1) if i not in (axis, axis + 1)])
-        attrs = (offsets, (axis,), (), (), (axis,), sizes, "promise")
-        result = x.shape[:axis] + shape + x.shape[axis + 1 :]
-        operands = (x, g.reshape(place, (n, w, 1)), g.lit(0, x.dtype))
-        x = g.table.intern("gather", operands, result, x.dtype, attrs)
-    rank = len(out)
-    positions = [2 + 2 * a for a in range(rank)]
-    x = g.transpose(x, [0, 1, *positions, *[p + 1 for p in positions], 2 + 2 * rank])
-    if not merged:
-        return x
-    return g.reshape(x, (*x.shape[:2], *out, math.prod(window) * x.shape[-1]))

@@ -12,6 +12,7 @@ import math
 from .conv_border import joined, phases, widths, with_border
 
 SHORT_RUN = 8  # elements in a line of the window, and results, below which patches are copied
+LONG_RUN = 64  # elements in a line of the window for which any results are worth a product
 FEW_PLACES = 16  # the same for the results along a line: the rows of a product
 MOST_GROUPS, MOST_PLANES = 32, 32  # each is a step of its own
 
@@ -33,7 +34,8 @@ def goes_by_lines(x, k, out, p, groups, code):
     whole = dilation[-1] == 1 or window[-1] == 1 or is_cut
     run = features * (window[-1] if whole else 1)
     places = out[-1] // dilation[-1] if is_cut else out[-1]
-    return run >= SHORT_RUN and results >= SHORT_RUN and places >= FEW_PLACES
+    is_worth = results >= SHORT_RUN or run >= LONG_RUN
+    return run >= SHORT_RUN and is_worth and places >= FEW_PLACES
 
 
 def _is_cut(window, dilation, strides) -> bool:
