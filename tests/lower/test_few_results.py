@@ -1,4 +1,4 @@
-"""Convolutions with few results: lanes are places, and one kernel reads the image for all of them."""
+"""Convolutions with few results: lanes are places, and one kernel reads the image for all."""
 
 import itertools
 

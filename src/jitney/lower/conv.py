@@ -238,7 +238,7 @@ def _by_position(g, x, k, geometry, minor, code):
     `minor`: whether the image lies in memory with its batch axis last; the copies keep that.
     """
     out, rank = geometry[0], len(geometry[0])
-    if minor and geometry[1][-1] == 1 < out[-1]:
+    if minor and out and geometry[1][-1] == 1 < out[-1]:
         parts, places = _windows_of_lines(g, x, k.shape[1:-2], *geometry), out[-1]
     else:
         parts, places = _windows_at_places(g, x, k.shape[1:-2], geometry, minor), 1

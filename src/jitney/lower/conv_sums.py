@@ -32,7 +32,7 @@ def are_few(kernel, geometry, code) -> bool:
     out, strides, _ = geometry
     taps = math.prod(window)
     is_long = features * taps >= LONG_SUM and min(features, taps) > 1
-    follow = strides[-1] == 1 and out[-1] >= LANES
+    follow = bool(out) and strides[-1] == 1 and out[-1] >= LANES
     return code in ("f32", "f64") and is_long and results <= FEW_RESULTS and follow
 
 
