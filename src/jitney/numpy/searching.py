@@ -312,8 +312,8 @@ def _search_by_comparing(a: Any, v: Any, side: str, dtype: Any) -> Any:
 
 @traced_call(static_argnames=("side", "method"))
 def searchsorted(a, v, side="left", sorter=None, *, method="scan"):
-    """Positions at which values would be put into a sorted vector: int32, also with 64-bit types
-    enabled, unless the vector has too many elements for them."""
+    """Positions at which values would be put into a sorted vector, of the default type of indices,
+    as the array API standard says (JAX: int32, also with 64-bit types enabled)."""
     if side not in ("left", "right"):
         raise ValueError(f"{side!r} is an invalid value for keyword 'side'. Expected one of "
                          "['left', 'right'].")
@@ -329,8 +329,7 @@ def searchsorted(a, v, side="left", sorter=None, *, method="scan"):
         raise ValueError("a should be 1-dimensional")
     # positions have no derivative: nothing to carry through the search
     a, v = (lax.stop_gradient(convert(x, dtype_of(x))) for x in (a, v))
-    is_short = shape_of(a)[0] < np.iinfo(np.int32).max
-    dtype = np.dtype(np.int32) if is_short else _index_dtype()
+    dtype = _index_dtype()
     if not shape_of(a)[0]:
         return lax.full(shape_of(v), 0, dtype)
     if method in ("scan", "scan_unrolled"):
