@@ -14,7 +14,8 @@ constexpr int64_t kListedSpare = 16;  // places behind the list that may be writ
 
 // Without branches: whether an index is in the range cannot be predicted.
 template <class I>
-inline int64_t list_from(int64_t i, int64_t listed, const I* index, int64_t count, int64_t first, int64_t span, int32_t* list) {
+inline int64_t list_from(int64_t i, int64_t listed, const I* index, int64_t count, int64_t first, int64_t span,
+                         int32_t* list) {
   for (; i < count; ++i) {
     list[listed] = static_cast<int32_t>(i);
     listed += static_cast<uint64_t>(static_cast<int64_t>(index[i]) - first) < static_cast<uint64_t>(span);
@@ -28,7 +29,8 @@ namespace avx512 {
 
 static inline int64_t list_in_range(const int32_t* index, int64_t count, int64_t first, int64_t span, int32_t* list) {
   int64_t i = 0, listed = 0;
-  const __m512i base = _mm512_set1_epi32(static_cast<int32_t>(first)), length = _mm512_set1_epi32(static_cast<int32_t>(span));
+  const __m512i base = _mm512_set1_epi32(static_cast<int32_t>(first));
+  const __m512i length = _mm512_set1_epi32(static_cast<int32_t>(span));
   __m512i numbers = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
   for (; i + 16 <= count; i += 16) {
     const __m512i places = _mm512_sub_epi32(_mm512_loadu_si512(index + i), base);

@@ -87,14 +87,14 @@ void scatter_elements(T* out, const Updates<T, I>& all, const Target& t) {
   const I* index = all.index;
   const T* update = all.update;
   const auto number = [&](int64_t q) { return kIsListed ? static_cast<int64_t>(all.list[q]) : q; };
-  const int64_t step = t.step, limit = t.limit;  // step: 1, or 0
+  const int64_t own = -t.step, limit = t.limit;  // what of an update's number counts: all, nothing if all get one
   const bool is_far = (t.hi - t.lo) * static_cast<int64_t>(sizeof(T)) > kCachedElements;
   const int64_t last = std::is_same<Op, Set>::value && is_far ? all.count - kAhead - 4 : 0;
   int64_t q = 0;
   for (; q + 4 <= all.count; q += 4) {  // names, not arrays: those would be loaded as vectors and pass through memory
     const int64_t i = number(q), j = number(q + 1), k = number(q + 2), l = number(q + 3);
     const I a = index[i], b = index[j], c = index[k], d = index[l];
-    const T x = update[i * step], y = update[j * step], z = update[k * step], w = update[l * step];
+    const T x = update[i & own], y = update[j & own], z = update[k & own], w = update[l & own];
     if (q < last) {
       for (int64_t ahead = q + kAhead; ahead < q + kAhead + 4; ++ahead) ask_for(out, index[number(ahead)], 1);
     }
@@ -103,7 +103,7 @@ void scatter_elements(T* out, const Updates<T, I>& all, const Target& t) {
     scatter_element<T, Op>(out, c, z, limit);
     scatter_element<T, Op>(out, d, w, limit);
   }
-  for (; q < all.count; ++q) scatter_element<T, Op>(out, index[number(q)], update[number(q) * step], limit);
+  for (; q < all.count; ++q) scatter_element<T, Op>(out, index[number(q)], update[number(q) & own], limit);
 }
 
 // What of a window is in the range, if it is one that counts.
@@ -117,7 +117,8 @@ void scatter_part(T* out, int64_t at, const T* update, const Target& t) {
 // Windows of 4 kFours + kRest elements (kFours -1: of any number of fours).
 template <class T, class Op, int kFours, int kRest, class I>
 void scatter_windows(T* out, const Updates<T, I>& all, const Target& t) {
-  const int64_t width = t.window, fours = kFours < 0 ? width / 4 : kFours, highest = std::min(t.limit - 1, t.hi - width);
+  const int64_t width = t.window, fours = kFours < 0 ? width / 4 : kFours;
+  const int64_t highest = std::min(t.limit - 1, t.hi - width);
   constexpr int64_t cached = std::is_same<Op, Set>::value ? kCachedStores : kCached;
   const int64_t last = (t.hi - t.lo) * static_cast<int64_t>(sizeof(T)) > cached ? all.count - kAhead : 0;
   for (int64_t q = 0; q < all.count; ++q) {
@@ -163,7 +164,8 @@ template <class T, class Op, class I>
 void scatter_range(T* out, const I* index, const T* update, const Target& t) {
   const int64_t first = std::max<int64_t>(t.lo - t.window + 1, 0), last = std::min(t.limit, t.hi);
   if (last <= first) return;
-  if (first == 0 && last == t.limit) return scatter_updates<T, Op>(out, Updates<T, I>{index, update, nullptr, t.updates}, t);
+  if (first == 0 && last == t.limit)
+    return scatter_updates<T, Op>(out, Updates<T, I>{index, update, nullptr, t.updates}, t);
   int32_t list[kListed + kListedSpare];
   for (int64_t u = 0; u < t.updates; u += kListed) {
     const int64_t count = list_in_range(index + u, std::min(kListed, t.updates - u), first, last - first, list);

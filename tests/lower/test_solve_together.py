@@ -17,7 +17,6 @@ def matrices(*shape, dtype):
     return a.astype(dtype)
 
 
-
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
 @pytest.mark.parametrize("left", [True, False])
 @pytest.mark.parametrize("transpose, conjugate", [(False, False), (True, False), (True, True)])
