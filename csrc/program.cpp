@@ -136,7 +136,8 @@ bool read_donated(PyObject* indices, Py_ssize_t n, std::vector<uint8_t>* donated
   return !PyErr_Occurred();
 }
 
-PyObject* execute_on(Program* program, PyObject** items, PyObject* donated_indices) {
+PyObject* execute_on(Program* program, PyObject** items, PyObject* donated_indices,
+                     StepTimes* times) {
   int32_t n = program->body->num_inputs;
   std::vector<uint8_t> donated(n + 1);
   bool any_donated = donated_indices && PyObject_IsTrue(donated_indices) > 0;
@@ -146,7 +147,7 @@ PyObject* execute_on(Program* program, PyObject** items, PyObject* donated_indic
   Py_ssize_t count = static_cast<Py_ssize_t>(program->body->outputs.size());
   std::vector<PyObject*> results(count + 1);
   ProgramInputs inputs = {lists.data.data(), lists.objects.data(),
-                          any_donated ? donated.data() : nullptr, n};
+                          any_donated ? donated.data() : nullptr, n, times};
   if (!program_run(program, inputs, results.data())) return nullptr;
   PyObject* list = PyList_New(count);
   for (Py_ssize_t k = 0; k < count; k++) {
@@ -158,13 +159,7 @@ PyObject* execute_on(Program* program, PyObject** items, PyObject* donated_indic
   return list;
 }
 
-PyObject* program_execute(PyObject* self, PyObject* args, PyObject* kwargs) {
-  static const char* kNames[] = {"inputs", "donated", nullptr};
-  PyObject *inputs, *donated = nullptr;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:execute", const_cast<char**>(kNames), &inputs,
-                                   &donated)) {
-    return nullptr;
-  }
+PyObject* execute_with(PyObject* self, PyObject* inputs, PyObject* donated, StepTimes* times) {
   Program* program = reinterpret_cast<Program*>(self);
   PyObject* tuple = PySequence_Tuple(inputs);  // a private one: the caller's list may change
   if (!tuple) return nullptr;
@@ -173,10 +168,49 @@ PyObject* program_execute(PyObject* self, PyObject* args, PyObject* kwargs) {
     PyErr_Format(PyExc_TypeError, "program %S takes %d inputs, got %zd", program->name,
                  program->body->num_inputs, PyTuple_GET_SIZE(tuple));
   } else {
-    result = execute_on(program, &PyTuple_GET_ITEM(tuple, 0), donated);
+    result = execute_on(program, &PyTuple_GET_ITEM(tuple, 0), donated, times);
   }
   Py_DECREF(tuple);
   return result;
+}
+
+PyObject* program_execute(PyObject* self, PyObject* args, PyObject* kwargs) {
+  static const char* kNames[] = {"inputs", "donated", nullptr};
+  PyObject *inputs, *donated = nullptr;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:execute", const_cast<char**>(kNames), &inputs,
+                                   &donated)) {
+    return nullptr;
+  }
+  return execute_with(self, inputs, donated, nullptr);
+}
+
+PyObject* times_as_list(const std::vector<Step>& steps, const StepTimes& times) {
+  PyObject* list = PyList_New(0);
+  for (const Step& step : steps) {
+    PyObject* bodies = list ? PyList_New(0) : nullptr;
+    for (const auto& body : step.bodies) {
+      PyObject* nested = bodies ? times_as_list(body, times) : nullptr;
+      if (!nested || PyList_Append(bodies, nested) < 0) Py_CLEAR(bodies);
+      Py_XDECREF(nested);
+    }
+    const auto found = times.find(&step);
+    const StepTime time = found == times.end() ? StepTime() : found->second;
+    PyObject* item = !bodies ? nullptr
+                             : Py_BuildValue("LLN", static_cast<long long>(time.runs),
+                                             static_cast<long long>(time.ns), bodies);
+    if (!item || PyList_Append(list, item) < 0) Py_CLEAR(list);
+    Py_XDECREF(item);
+    if (!list) return nullptr;
+  }
+  return list;
+}
+
+PyObject* program_step_times(PyObject* self, PyObject* inputs) {
+  StepTimes times;
+  PyObject* result = execute_with(self, inputs, nullptr, &times);
+  if (!result) return nullptr;
+  Py_DECREF(result);
+  return times_as_list(reinterpret_cast<Program*>(self)->body->steps, times);
 }
 
 // ---- inspection -----------------------------------------------------------
@@ -257,6 +291,9 @@ PyMethodDef kMethods[] = {
     {"execute", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(program_execute)),
      METH_VARARGS | METH_KEYWORDS,
      "execute(inputs, donated=()): run on Arrays or scalars; returns a list of Arrays."},
+    {"step_times", program_step_times, METH_O,
+     "step_times(inputs) -> [(runs, nanoseconds, [of the steps of each body, ...]), ...] of one "
+     "call."},
     {"steps_info", program_steps_info, METH_NOARGS, "The steps as dicts, for tests and tools."},
     {nullptr, nullptr, 0, nullptr},
 };

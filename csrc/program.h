@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "abi.h"
@@ -79,11 +80,17 @@ void program_body_free(ProgramBody* body);
 extern PyTypeObject* program_type;
 inline bool program_check(PyObject* object) { return Py_TYPE(object) == program_type; }
 
+struct StepTime {
+  int64_t runs = 0, ns = 0;
+};
+using StepTimes = std::unordered_map<const Step*, StepTime>;
+
 struct ProgramInputs {
   void* const* data;         // address of each input
   PyObject* const* objects;  // borrowed; Arrays are held by their buffers while steps run
   const uint8_t* donated;    // per input, or nullptr
   int32_t first_private;     // inputs from here on are the caller's own Arrays: never handed out
+  StepTimes* times = nullptr;  // where to add what each step took, if somebody asks
 };
 
 // Runs the program; results has room for every output and receives new references. False with an

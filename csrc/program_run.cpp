@@ -32,6 +32,7 @@ struct PointerTable {
 
 struct RunState {
   void** args;
+  StepTimes* times = nullptr;
   PyThreadState* released = nullptr;  // set while the GIL is not held
   // Ctrl-C: the clock is read every `stride` iterations of any loop, signals every 50 ms.
   int64_t stride = 1, countdown = 1;
@@ -215,23 +216,43 @@ bool run_blocked_for(const Step& step, RunState& state) {
   return true;
 }
 
+inline bool run_other(const Step& step, RunState& state, void** args) {
+  switch (step.kind) {
+    case kStepCopy: copy_bytes(args[1], args[0], step.params[0]); return true;
+    case kStepPython: return run_python(step, state, args);
+    case kStepWhile: return run_while(step, state, args);
+    case kStepCond: return run_cond(step, state, args);
+    case kStepFor: return step.extent > 1 ? run_blocked_for(step, state) : run_for(step, state, args);
+    default: return true;
+  }
+}
+
+bool run_timed(const std::vector<Step>& steps, RunState& state) {
+  for (const Step& step : steps) {
+    void** args = state.args + step.arg_begin;
+    const int64_t begin = now_ns();
+    bool ok = true;
+    if (step.kind == kStepKernel)
+      run_kernel(step, args);
+    else
+      ok = run_other(step, state, args);
+    StepTime& time = (*state.times)[&step];
+    time.runs++;
+    time.ns += now_ns() - begin;
+    if (!ok) return false;
+  }
+  return true;
+}
+
 bool run_steps(const std::vector<Step>& steps, RunState& state) {
+  if (JITNEY_UNLIKELY(state.times != nullptr)) return run_timed(steps, state);
   for (const Step& step : steps) {
     void** args = state.args + step.arg_begin;
     if (JITNEY_LIKELY(step.kind == kStepKernel)) {
       run_kernel(step, args);
       continue;
     }
-    bool ok = true;
-    switch (step.kind) {
-      case kStepCopy: copy_bytes(args[1], args[0], step.params[0]); break;
-      case kStepPython: ok = run_python(step, state, args); break;
-      case kStepWhile: ok = run_while(step, state, args); break;
-      case kStepCond: ok = run_cond(step, state, args); break;
-      case kStepFor: ok = step.extent > 1 ? run_blocked_for(step, state) : run_for(step, state, args); break;
-      default: break;
-    }
-    if (JITNEY_UNLIKELY(!ok)) return false;
+    if (JITNEY_UNLIKELY(!run_other(step, state, args))) return false;
   }
   return true;
 }
@@ -419,6 +440,7 @@ bool program_run(Program* program, const ProgramInputs& inputs, PyObject** resul
     resolve_args(body, inputs, results, workspace, bases.data, args.data);
     RunState state;
     state.args = args.data;
+    state.times = inputs.times;
     if (body.release_gil) state.released = PyEval_SaveThread();
     {
       const FlushingMode mode(kFlushing);

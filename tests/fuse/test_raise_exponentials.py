@@ -28,6 +28,28 @@ def test_raised_where_only_summed(fun):
     assert "exp_raised" in kernels(fun, rows())
 
 
+SCALED = {
+    "times a number": lambda x: jax.nn.logsumexp(x * 3.0, -1),
+    "times an array": lambda x: jax.nn.logsumexp(x * jnp.abs(x), -1),
+    "kept": lambda x: jax.nn.logsumexp((x[0, :, None] - jnp.sin(x)) / 0.1, 0),
+    "columns": lambda x: jax.nn.logsumexp(x * -10.0, 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SCALED)
+def test_products_and_kept_elements(name):
+    """Neither joined with the subtraction, nor unknown because they wait in memory."""
+    x = rows(300, 300) * np.float32(9)
+    x[5], x[:, 7], x[2, 3] = -np.inf, 1e30, np.nan
+    for given in (rows(300, 300), rows(300, 300) * np.float32(40), x):
+        got = np.asarray(jax.jit(SCALED[name])(given))
+        with np.errstate(all="ignore"), jax.enable_x64(True):
+            expected = np.asarray(SCALED[name](jnp.asarray(given.astype(float))))
+        expected = np.where(np.abs(expected) > 3.4e38, np.sign(expected) * np.inf, expected)
+        np.testing.assert_allclose(got, expected, rtol=2e-5, atol=2e-5)
+    assert "exp_raised" in kernels(SCALED[name], given)
+
+
 def test_not_raised_where_it_does_not_pay():
     """Read by others, too, if only by shares (fuse/raise_shares.py); of products; of another type
     than float32."""

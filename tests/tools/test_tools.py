@@ -60,6 +60,20 @@ def test_steps_are_timed_alone_when_there_are_several():
     assert all(s.run_seconds is not None and s.run_seconds > 0 for s in story.steps)
 
 
+def test_explain_times_steps_of_loops():
+    def program(x):
+        step = lambda _, y: jnp.tanh(y @ jnp.ones((50, 50)) * 0.01)
+        y = jitney.lax.fori_loop(0, 10, step, x)
+        turn = lambda s: (s[0].cumsum(), s[1] + 1)
+        return jitney.lax.while_loop(lambda s: s[1] < 7, turn, (y, 0))
+
+    story = jitney.explain(program, jnp.arange(50.0), rounds=4)
+    assert all(step.run_seconds is not None for step in story.steps)
+    runs = {step.kind: step.runs for step in story.steps}
+    assert runs["contraction"] == 10 and 7 in [step.runs for step in story.steps]
+    assert " in 10 runs" in str(story)
+
+
 def test_explain_takes_captured_arrays_and_jitted_functions():
     weights = jnp.arange(8.0)
     story = jitney.explain(jitney.jit(lambda x: jnp.sort(x * weights) + jnp.cumsum(x)),

@@ -88,13 +88,15 @@ def target_of_level(level: str, features: str | None = None) -> CpuTarget:
         l2_bytes=_cache_bytes(2, CpuTarget().l2_bytes),
         vectors_a_cycle=4 if _is_zen5() else CpuTarget().vectors_a_cycle,
         far_bytes=_far_bytes(),
+        has_dear_denormals=_is_intel(),
     )
 
 
 @functools.cache
 def _is_intel() -> bool:
     """Whether dot products of bfloat16 take four times as long as multiply-adds, as Emerald Rapids
-    does (so half as much is done a cycle as on widened numbers); Zen 4 does them as quickly."""
+    does (so half as much is done a cycle as on widened numbers; Zen 4 does them as quickly), and
+    operations with denormal numbers a hundred times as long as others (Zen 4 hardly longer)."""
     return "vendor_id\t: GenuineIntel" in _cpu_text()
 
 

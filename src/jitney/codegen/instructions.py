@@ -244,6 +244,11 @@ class Instructions:
         r = self.binary(f"fcmp {predicate}", a, b)
         return Value(r.names, "i1", r.lanes)
 
+    def mask_bits(self, mask) -> Value:
+        """The i1 lanes of a vector as the bits of one integer."""
+        text = f"i{mask.lanes}"
+        return self._write(f"bitcast {mask.text} {{0}} to {text}", (mask,), text, 1)
+
     def select(self, mask, a, b) -> Value:
         """`a` where the mask is set, else `b`; a scalar mask chooses whole vectors."""
         a, b = self.match(a, b)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 NAME = re.compile(r"%[\w.]+")
+MASK = re.compile(r"[fi]cmp |bitcast <\d+ x i1>")
 CALLED = re.compile(r"@llvm\.(?:x86\.avx512\.)?(?:mask\.)?(\w+)")
 # Cycles until a result can be used, on Zen 4, Zen 5 and Golden Cove about; others take four.
 LATENCIES = {"load": 7, "fcmp": 0, "icmp": 0, "bitcast": 0, "select": 3, "fdiv": 13, "fma": 5,
@@ -170,11 +171,24 @@ def _time(body: Body) -> bool:
             changed = changed or any(line.start != start for line in group)
             for line in group:
                 line.start = start
+    _delay_masks(body, groups)
     made = {line.name for line in body.lines}
     return bool(body.lines) and all(
         end == name or end in ({line.name for line in group} or made)
         for group, (name, end) in zip(groups, body.carried.items(), strict=True)
     )
+
+
+def _delay_masks(body: Body, groups: list[list[Line]]) -> None:
+    """Masks are made when they are needed, of what is mostly needed then, too: between two turns
+    one would wait in another register, of integers."""
+    fixed = {id(line) for group in groups for line in group}
+    needed: dict[str, int] = {}
+    for line in reversed(body.lines):
+        if id(line) not in fixed and MASK.match(line.text.partition(" = ")[2]):
+            line.start = needed.get(line.name, line.start)
+        for read in line.awaits:
+            needed[read] = min(needed.get(read, line.start), line.start)
 
 
 def _computed_from(body: Body, carried: str) -> list[Line]:

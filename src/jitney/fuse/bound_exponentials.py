@@ -193,22 +193,33 @@ def _goes_through(kernel: Kernel, stage: Stage, found: Reduction, element: Expr)
     loops = list(zip(stage.loops, own.loops, strict=True))
     if any(a.extent != b.extent or a.chunk_row is not None for a, b in loops):
         return False
-    return _is_alike(found.expr, element, {a.variable: b.variable for a, b in loops}, DEPTH)
+    renamed = {a.variable: b.variable for a, b in loops}
+    saves = {number: (place, expr) for number, place, expr in stage.saves}
+    return _is_alike(found.expr, element, renamed, saves, DEPTH)
 
 
-def _is_alike(x: Expr, y: Expr, renamed: dict[int, int], depth: int) -> bool:
-    """Whether y is x, the loops' variables being renamed."""
+def _is_renamed(place: tuple, other: tuple, renamed: dict[int, int]) -> bool:
+    """Whether a place is another one, the loops' variables being renamed."""
+    (start, terms), (other_start, other_terms) = place, other
+    turned = {renamed.get(atom, atom): c for atom, c in terms}
+    return start == other_start and turned == dict(other_terms)
+
+
+def _is_alike(x: Expr, y: Expr, renamed: dict[int, int], saves: dict, depth: int) -> bool:
+    """Whether y is x, the loops' variables being renamed, or what was saved of it."""
     if x is y:
         return True  # it depends on no loop that is renamed, or none is
+    if y.op == "saved" and y.attrs[0] in saves and x.op != "saved":
+        place, saved = saves[y.attrs[0]]
+        return saved is x and _is_renamed(place, y.attrs[-1], renamed)
     same = x.op == y.op and x.dtype == y.dtype and len(x.args) == len(y.args) and depth > 0
     if not same or not _are_attributes_alike(x, y, renamed):
         return False
-    return all(_is_alike(a, b, renamed, depth - 1) for a, b in zip(x.args, y.args, strict=True))
+    pairs = zip(x.args, y.args, strict=True)
+    return all(_is_alike(a, b, renamed, saves, depth - 1) for a, b in pairs)
 
 
 def _are_attributes_alike(x: Expr, y: Expr, renamed: dict[int, int]) -> bool:
     if x.op not in ("load", "index", "saved"):
         return x.attrs == y.attrs
-    (start, terms), place = x.attrs[-1], y.attrs[-1]
-    turned = {renamed.get(atom, atom): c for atom, c in terms}
-    return x.attrs[:-1] == y.attrs[:-1] and start == place[0] and turned == dict(place[1])
+    return x.attrs[:-1] == y.attrs[:-1] and _is_renamed(x.attrs[-1], y.attrs[-1], renamed)

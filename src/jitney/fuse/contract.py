@@ -3,10 +3,13 @@
 In: a kernel's live expressions. Out: the same, with `fma`, `fms` (a*b - c) and `fnma` (c - a*b) in
 place of float additions one of whose operands is a product used nowhere else, and sums of such
 products in place of sums of their values. The machine does either at the price of one; XLA
-contracts the same patterns, so results agree with JAX's more often.
+contracts the same patterns, so results agree with JAX's more often. Distances of products from the
+greatest of them are left as they are: none is above 0, and exponentials of such are cheaper
+(bound_exponentials.py).
 Decided here, on expressions, so that small and large kernels round alike.
 """
 
+from .bound_exponentials import greatest_beside, greatest_if_finite
 from .kernel import Expr, Kernel
 
 _CODES = frozenset(("f32", "f64"))
@@ -17,7 +20,7 @@ def contract_products(kernel: Kernel, used: list[Expr]) -> list[Expr]:
     uses = _count_uses(kernel, used)
     dead: set[int] = set()
     for x in used:
-        if x.op in ("add", "sub") and x.dtype in _CODES:
+        if x.op in ("add", "sub") and x.dtype in _CODES and not _is_distance(kernel, x):
             _contract(x, uses, dead)
     for r in [r for stage in kernel.stages for r in stage.reductions]:
         if r.kind == "sum" and r.dtype in _CODES and _is_product(r.expr, uses):
@@ -46,6 +49,14 @@ def _count_uses(kernel, used):
         for expr in stage.results():
             count(expr)
     return uses
+
+
+def _is_distance(kernel, x) -> bool:
+    """Whether x is how far an element of a row is below its greatest."""
+    if x.op != "sub" or x.args[0].op != "mul":
+        return False
+    is_below = greatest_beside(kernel, *x.args) is not None
+    return is_below or greatest_if_finite(kernel, x) is not None
 
 
 def _contract(x, uses, dead) -> None:

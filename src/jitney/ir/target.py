@@ -13,6 +13,7 @@ class CpuTarget(NamedTuple):
     `avx512_bf16`: there are dot products of bfloat16, and they are quick.
     `vectors_a_cycle`: so many instructions on whole vectors begin in one. `far_bytes`: kernels that
     read and write so much leave no results in the caches, and write them past these.
+    `has_dear_denormals`: an operation with one takes some 150 cycles.
     """
 
     arch: str = "x86_64"
@@ -29,6 +30,7 @@ class CpuTarget(NamedTuple):
     l2_bytes: int = 1 << 20
     vectors_a_cycle: int = 2
     far_bytes: int = 22 << 20
+    has_dear_denormals: bool = False
 
     @property
     def amx(self) -> bool:
@@ -65,4 +67,5 @@ class CpuTarget(NamedTuple):
     def describe(self) -> str:
         """The text that enters kernel keys."""
         widths = f"{self.vector_bits}/{self.vectors_a_cycle}{'/far' * self.has_far_third_cache}"
+        widths += "/denormals" * self.has_dear_denormals
         return f"{self.arch}/{self.cpu}/{widths}/{self.features}"

@@ -8,16 +8,16 @@ the same facts as data. The compiler itself is not changed by being looked at.
 import time
 from dataclasses import dataclass, field
 
-from jitney import _native, pipeline
+from jitney import pipeline
 from jitney._native import Array, tree_leaves
 from jitney.api.jit import jit
 from jitney.base import source
-from jitney.fuse.buffers import BranchStep, LoopStep
+from jitney.runtime.step_kinds import WHILE
 from jitney.tools.measure import Spread, measure, nbytes, seconds, spread_of
 
 STAGES = ("jaxpr", "graph", "kernels", "llvm", "asm")
-LONGEST = 60  # lines of a stage shown on the scroll (`as_text` gives all)
-ROUNDS = 30
+LONGEST = 60  # lines of a stage shown on the scroll (`as_text` gives all), and steps
+ROUNDS, LIMIT = 30, 2.0  # calls measured at most, and seconds
 
 
 @dataclass
@@ -31,7 +31,8 @@ class Step:
     code_bytes: int
     code_from: str
     compile_seconds: float
-    run_seconds: float | None = None
+    run_seconds: float | None = None  # in one call, of which loops are made of several runs
+    runs: int = 1
 
 
 @dataclass
@@ -78,10 +79,10 @@ def explain(f, *args, rounds: int = ROUNDS, **kwargs) -> Explanation:
     tracing = time.perf_counter() - begin
     compiled = traced.lower().compile()
     executable = compiled.runtime_executable()
-    run = measure({"run": lambda: jitted(*args, **kwargs)}, rounds, limit=2.0)["run"]
+    run = measure({"run": lambda: jitted(*args, **kwargs)}, rounds, limit=LIMIT)["run"]
     steps = steps_of(executable)
-    for step, took in zip(steps, step_seconds(compiled, args, kwargs, rounds), strict=False):
-        step.run_seconds = took
+    for step, (runs, took) in zip(steps, step_times(compiled, args, kwargs, rounds), strict=False):
+        step.runs, step.run_seconds = runs, took
     times = {"trace": tracing}
     times.update({k: ns / 1e9 for k, ns in getattr(executable, "times", {}).items()})
     return Explanation(
@@ -153,37 +154,35 @@ def memory_of(executable) -> dict[str, int]:
 
 
 # ---------------------------------------------------------------------- steps by themselves
-def step_seconds(compiled, args, kwargs, rounds) -> list[float]:
-    """Median time of each step run alone, or nothing where that makes no sense (loops, a single
-    step, hundreds of them). A step alone reads what is in the workspace, which after a call of the
-    whole program is usually what that call left there."""
-    executable = compiled.runtime_executable()
-    steps = getattr(executable, "steps", ())
-    nested = any(isinstance(s, (LoopStep, BranchStep)) for s in steps)
-    if nested or not 1 < len(steps) <= 60 or executable.plan.donated:
-        return []
+def step_times(compiled, args, kwargs, rounds) -> list[tuple[int, float | None]]:
+    """(runs, median of all their seconds in a call) of each step, in the order of the reports.
+    Steps of a loop that threads go through by themselves have no times: the loop has."""
+    program = getattr(compiled.runtime_executable(), "program", None)
     leaves = tree_leaves((args, kwargs))
     runnable = compiled._runnable
     inputs = [*[leaves[i] for i in runnable.kept], *runnable.hidden]
-    if not all(isinstance(x, Array) for x in inputs):
+    if program is None or not all(isinstance(x, Array) for x in inputs):
         return []
-    programs = [single_step(executable, step) for step in steps]
-    times: list[list[float]] = [[] for _ in steps]
-    for _ in range(max(3, rounds // 2)):
-        executable.program.execute(list(inputs))
-        for program, found in zip(programs, times, strict=True):
-            begin = time.perf_counter()
-            program.execute(list(inputs))
-            found.append(time.perf_counter() - begin)
-    return [spread_of(found).median for found in times]
+    kinds, calls, begin = program.steps_info(), [], time.perf_counter()
+    while len(calls) < max(3, rounds // 2) and time.perf_counter() - begin < LIMIT or not calls:
+        calls.append(_flat_times(program.step_times(inputs), kinds))
+    return [
+        (runs, spread_of([call[i][1] / 1e9 for call in calls]).median if runs else None)
+        for i, (runs, _) in enumerate(calls[0])
+    ]
 
 
-def single_step(executable, step):
-    """A program of one of the steps, on the same memory plan."""
-    codes = {id(r.step): r.code for r in executable.reports if r.code is not None}
-    avals = tuple(executable.closed.out_avals)
-    recipe, _ = pipeline._assemble(executable.graph, avals, executable.plan, [step], codes)
-    return _native.Program(*recipe)
+def _flat_times(times, kinds) -> list[tuple[int, int]]:
+    """(runs, nanoseconds) of steps that are no loops or branches; the body of a loop comes before
+    its test."""
+    found = []
+    for (runs, ns, bodies), info in zip(times, kinds, strict=True):
+        if not bodies:
+            found.append((runs, ns))
+        pairs = list(zip(bodies, info["bodies"], strict=True))
+        for body in reversed(pairs) if info["kind"] == WHILE else pairs:
+            found += _flat_times(*body)
+    return found
 
 
 # ---------------------------------------------------------------------- text
@@ -219,21 +218,25 @@ def shortened(text: str) -> list[str]:
 
 
 def step_table(e: Explanation) -> list[str]:
-    """One line a step."""
+    """One line a step; of very many those that take the longest."""
     width = max([8, *[len(s.name) for s in e.steps]])
     lines = [
         f" # {'kind':11s} {'name':{width}s} {'elements':>9s} {'bytes':>8s} {'code':>8s} "
-        f"{'made by':>15s} {'alone':>9s}"
+        f"{'made by':>15s} {'time':>9s}"
     ]
-    for number, s in enumerate(e.steps):
+    shown = sorted(enumerate(e.steps), key=lambda pair: -(pair[1].run_seconds or 0.0))[:LONGEST]
+    for number, s in sorted(shown, key=lambda pair: pair[0]):
         made = seconds(s.compile_seconds) if s.code_from == "compiled" else s.code_from
         made = f"LLVM {made}" if s.code_from == "compiled" else made
-        alone = seconds(s.run_seconds) if s.run_seconds is not None else ""
+        took = seconds(s.run_seconds) if s.run_seconds is not None else ""
+        often = f" in {s.runs} runs" if s.runs > 1 else ""
         lines.append(
             f"{number:2d} {s.kind:11s} {s.name:{width}s} {s.iterations or '':>9} "
             f"{nbytes(s.nbytes):>8s} {nbytes(s.code_bytes) if s.code_bytes else '':>8s} "
-            f"{made:>15s} {alone:>9s}".rstrip()
+            f"{made:>15s} {took:>9s}{often}".rstrip()
         )
+    if len(e.steps) > LONGEST:
+        lines.append(f"... and {len(e.steps) - LONGEST} steps that take less time")
     return lines
 
 

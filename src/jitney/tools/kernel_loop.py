@@ -44,6 +44,7 @@ def targets() -> dict:
     def make(cpu, features, bits, **flags):
         has = {**dict(avx512=False, avx2=False, fma=False), **flags}
         has["has_dear_masks"] = has["avx2"] and not has["avx512"]
+        has["has_dear_denormals"] = has["avx512"] and not cpu.startswith("znver")
         return SimpleNamespace(cpu=cpu, features=features, vector_bits=bits, **has)
 
     found = {}

@@ -13,6 +13,7 @@ from .coefficients import POLYNOMIALS, TABLES
 from .forms import (
     EXPONENT_BIAS,
     FAR,
+    LEAST_POWER,
     LN2_NEAREST,
     LOG2_E,
     MANTISSA_BITS,
@@ -45,6 +46,7 @@ _EXP_RANGE = {
     "double": (_LEAST_POWER["double"] / LOG2_E, 720.0),
 }
 _RAISED_LEAST, _RAISED_MOST = -131.0, 40.0  # of float32: raised, its exponential is normal
+_NEAR_LEAST = 189.0  # the same for powers of two: 2^(64 - 189) is normal, 2^(64 + 189) infinite
 _SIXTEENTHS, _THIRTYSECONDS = 4, 5  # places of a table's index
 _EXPM1_RANGE = {"float": (-20.0, 89.0), "double": (-40.0, 710.0)}
 
@@ -80,7 +82,8 @@ def _exp_by_table(e, x, limit=None):
     r = r if limit is None else bounded(e, r, limit)
     power = table_lookup(e, bits, x.type, TABLES["exp_table_f32"][0])
     fraction = exp_fraction(e, r, "exp_sixteenth")
-    return scale_by_power(e, e.fma(fraction, power, power), n)  # which takes floor(n)
+    # which takes floor(n)
+    return scale_by_power(e, e.fma(fraction, power, power), n, LEAST_POWER[x.type])
 
 
 @in_a_register("float")
@@ -119,7 +122,7 @@ def exp_distance(e, x):
     r = below_two(e, e.fma(x, e.like(x, LOG2_E), e.fneg(n)))
     power = table_lookup(e, bits, x.type, TABLES["exp2_table_f32"][0])
     slope = polynomial(e, r, "exp2_32nd_f32")
-    return scale_by_power(e, e.fma(slope, e.fmul(r, power), power), n)
+    return scale_by_power(e, e.fma(slope, e.fmul(r, power), power), n, LEAST_POWER[x.type])
 
 
 @in_a_register("float")
@@ -192,8 +195,11 @@ def raised_factors(e, x, falls=False) -> Factored | None:
         return Factored(*eighths.raised_factors(e, _in_range_of_raised(e, x, falls)))
     if not _has_table(e, x):
         return None
+    if falls or e.target.has_dear_denormals:
+        x = e.fast_max(e.like(x, _RAISED_LEAST), x)
     n, bits = _round_to_places(e, x, _THIRTYSECONDS)
-    r = bounded(e, e.fma(x, e.like(x, LOG2_E), e.fneg(n)), 1.0)
+    r = e.fma(x, e.like(x, LOG2_E), e.fneg(n))
+    r = r if falls else bounded(e, r, 1.0)
     power = scale_by_power(e, table_lookup(e, bits, x.type, _RAISED_TABLE), n)
     return Factored(horner(e, r, (1.0, *POLYNOMIALS["exp2_32nd_f32"])), power)
 
@@ -221,15 +227,16 @@ def near_factors(e, x, h) -> Factored:
     The exponent is rounded once, n is what is left of it without the last places, and the remainder
     is exact: of ten steps, four are multiplications and six additions, which a Zen 4 does at the
     same time (of a distance from m six and six: 7.1 cycles a vector, 6.4 so). Infinite where it
-    overflows, 0 of x = -inf; a NaN where h is none, or x. With AVX2 2^126 where it overflows, and
-    next to nothing of x = -inf."""
+    overflows, and where h is no number, or x; next to nothing of x = -inf: no power of two is a
+    denormal. With AVX2 2^126 where it overflows."""
     scaled = e.fma(x, e.like(x, LOG2_E), e.fneg(h))
     if eighths.has(e, x):
         return Factored(*eighths.near_factors(e, scaled))
+    scaled = bounded(e, scaled, _NEAR_LEAST)
     magic = e.like(x, 1.5 * 2.0 ** (MANTISSA_BITS[x.type] - _THIRTYSECONDS))
     shifted = e.fadd(scaled, magic)
     n = e.fsub(shifted, magic)
-    r = bounded(e, e.fsub(scaled, n), 1.0)
+    r = e.fsub(scaled, n)
     power = scale_by_power(e, table_lookup(e, e.bits(shifted), x.type, _RAISED_TABLE), n)
     return Factored(horner(e, r, (1.0, *POLYNOMIALS["exp2_32nd_f32"])), power)
 
@@ -249,7 +256,8 @@ def _has_table(e, x):
 
 def _scaled(e, r, n):
     """2^n e^r."""
-    return scale_by_power(e, e.fadd(exp_fraction(e, r), e.like(r, 1.0)), n)
+    power = e.fadd(exp_fraction(e, r), e.like(r, 1.0))
+    return scale_by_power(e, power, n, LEAST_POWER[r.type])
 
 
 def _exp_by_halves(e, x, falls=False):
@@ -281,7 +289,7 @@ def exp2(e, x):
     r = e.fsub(x, n)
     p = e.fma(polynomial(e, r, f"exp2_{SUFFIX[x.type]}"), r, e.like(x, 1.0))
     if has_avx512_form(e, x):
-        return scale_by_power(e, p, n)
+        return scale_by_power(e, p, n, LEAST_POWER[x.type])
     near, far = power_in_two(e, bits, n)
     return e.fmul(e.fmul(p, near), far)
 
@@ -417,4 +425,4 @@ def exp_of_any_sum(e, high, low):
     r, tail = _with_low_part(e, r, low)
     p = e.fadd(e.fadd(r, tail), e.like(r, 1.0))
     p = e.fast_min(e.fast_max(p, e.like(p, 0.5)), e.like(p, 2.0))
-    return scale_by_power(e, p, n)
+    return scale_by_power(e, p, n, LEAST_POWER[p.type])

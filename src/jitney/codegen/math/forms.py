@@ -182,14 +182,15 @@ def bounded(e, x, limit):
     return by_registers(e, one, x)
 
 
-def _scalef(e, a, n):
+def _scalef(e, a, n, least=None):
     def one(v, k):
-        kind = _PACKED[v.type]
+        kind, mask = _PACKED[v.type], f"{_MASK[v.type]} -1"
+        if least is not None and e.target.has_dear_denormals:
+            mask = e.mask_bits(e.fcmp("uge", k, e.like(k, least)))
         return e.intrinsic(
-            f"llvm.x86.avx512.mask.scalef.{kind}.512",
-            v.type,
-            [v, k, e.like(v, 0.0), f"{_MASK[v.type]} -1", "i32 4"],
-        )
+            f"llvm.x86.avx512.mask.scalef.{kind}.512", v.type,
+            [v, k, e.like(v, 0.0), mask, "i32 4"],
+        )  # fmt: skip
 
     return by_registers(e, one, a, n)
 
@@ -212,10 +213,16 @@ def power_of_two(e, bits, type_name):
     return e.bitcast(type_name, e.add(moved, integer_like(e, bits, bias << places)))
 
 
-def scale_by_power(e, a, n):
-    """a * 2^n with right overflow and denormal results, |n| < twice the exponent range."""
+# Less than this times 2 is rounded to 0.
+LEAST_POWER = {"float": -150.0, "double": -1075.0}
+
+
+def scale_by_power(e, a, n, least=None):
+    """a * 2^n with right overflow and denormal results, |n| < twice the exponent range.
+    `least`: below that n the result is 0, or may be. (A scaling that ends at a denormal, or at a 0
+    it has to round to, takes Intel's processors 80 ns; where a mask has left it out, nothing.)"""
     if has_avx512_form(e, a):
-        return _scalef(e, a, n)
+        return _scalef(e, a, n, least)
     magic = e.like(n, 1.5 * 2.0 ** MANTISSA_BITS[a.type])
     half = e.fadd(e.fmul(n, e.like(n, 0.5)), magic)
     rest = e.fadd(e.fsub(n, e.fsub(half, magic)), magic)

@@ -12,6 +12,7 @@ from .forms import (
     HEX,
     INF,
     INFINITY_BITS,
+    LEAST_POWER,
     NAN,
     exponent,
     fast_two_sum,
@@ -76,7 +77,8 @@ def _power_float_by_cells(e, x, y):
     # beyond the range r is anything, or NaN, and only n counts
     one = e.like(r, 1.0)
     r = e.fast_min(e.fast_max(r, e.like(r, -1.0)), one)
-    return scale_by_power(e, e.fma(polynomial(e, r, "exp2_f32"), r, one), n)
+    power = e.fma(polynomial(e, r, "exp2_f32"), r, one)
+    return scale_by_power(e, power, n, LEAST_POWER[x.type])
 
 
 def log_two_parts(e, x):
