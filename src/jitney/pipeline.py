@@ -235,12 +235,12 @@ def _native_loop(table, step, codes, reports):
     body = tuple([_native_step(table, s, codes, reports) for s in step.body])
     if step.blocks is not None:
         body = tuple(map(functools.partial(_in_blocks, step.blocks), body, step.body))
-        params = pack([step.count, 4, 4, 0, 1])
+        params = pack([step.count, 4, 4, step.first, step.by])
         private = tuple(map(table.slot, step.blocks.private))
         payload = (body, -1, table.slot(step.counter))
         return (FOR, 0, private, params, step.blocks.number, step.blocks.turns, payload)
     if step.count >= 0:
-        params = pack([step.count, 4, 4, 0, 1])
+        params = pack([step.count, 4, 4, step.first, step.by])
         return (FOR, 0, (), params, 1, 0, (body, -1, table.slot(step.counter)))
     test = tuple([_native_step(table, s, codes, reports) for s in step.test])
     return (WHILE, 0, (), b"", 1, 0, (test, body, table.slot(step.predicate)))

@@ -2,35 +2,60 @@
 
 In: the steps of one turn, the copies of next values into the state among them. Out: the steps of
 two turns, the second of which reads what the first wrote and leaves its result in the state; and
-those of a last single turn, for odd counts. A loop that runs while a test holds asks it between
-the two turns as well, and copies back when it ends there. A stencil over the whole state then moves
-each element twice a turn, not four times.
+those of a last single turn, for odd counts. Parts that change places (exchange.py) do so from turn
+to turn. Where steps read the counter, one between the turns advances it. A loop that runs while a
+test holds asks it between the two turns as well, and copies back when it ends there. A stencil
+over the whole state then moves each element twice a turn, not four times.
 Keeps: every value. Small parts of the state are copied as before.
 """
 
 from dataclasses import replace
 
-from .buffers import Buffer, CopyStep, KernelStep, NativeStep, choose_branch, step_buffers
+from .buffers import Buffer, CopyStep, KernelStep, NativeStep, choose_branch
 from .in_place import is_whole_copy, root_of
 
 LEAST_TURNS = 4
 LEAST_BYTES = 16 << 10  # copying less takes less than a kernel's start
+# Where steps count turns, or parts change places, twice the steps must be worth it: copies be a
+# hundredth of what the steps are estimated to take, which is some eight times what they do. (An
+# Emerald Rapids, one thread, times and shares: a wave in a sponge .4, .085; the game of life .94,
+# .014; a radix sort .97, .017; shallow water by FFT 1.0, .004.)
+BYTES_A_NS, LEAST_SHARE = 25.0, 0.01
 
 
-def alternate(aliases, steps: list, state, counter) -> tuple[list, list] | None:
-    """(steps of two turns, steps of one turn), or None if nothing would be won."""
-    if any(counter.id in group for s in steps for group in step_buffers(s)):
-        return None
-    parts = _two_turns(aliases, steps, state)
+def alternate(aliases, steps: list, state, places, advance, spare) -> tuple[list, list] | None:
+    """(steps of two turns, steps of one turn), or None if nothing would be won. `places`: buffers
+    that change places in a turn; `advance()`, where steps read the counter: a step that adds one to
+    it; `spare(buffer)`: another one like it."""
+    parts = _two_turns(aliases, steps, state, places)
     if parts is None:
         return None
     turn, other, back = parts
-    return [*turn, *_exchanged(turn, other)], [*turn, *back]
+    if advance and not places and not is_worth_it(steps, sum(s.nbytes for s in back)):
+        return None
+    between = [advance()] if advance else []
+    last = [*turn, *back, *_changed_back(places, spare)]
+    return [*turn, *between, *_exchanged(turn, other)], last
+
+
+def is_worth_it(steps, nbytes: int) -> bool:
+    """Whether copies of so many bytes are a large part of a turn."""
+    cost = sum(s.cost for s in steps if not isinstance(s, CopyStep))
+    return nbytes / BYTES_A_NS >= LEAST_SHARE * cost
+
+
+def _changed_back(places, spare) -> list[CopyStep]:
+    """Copies that exchange what buffers hold."""
+    if places is None:
+        return []
+    one, two = places
+    moves = [(one, free := spare(one)), (two, one), (free, two)]
+    return [CopyStep((source, 0), (target, 0), source.nbytes) for source, target in moves]
 
 
 def alternate_while(aliases, steps: list, state, test: list, predicate) -> list | None:
     """Steps of two turns, or of one where the test fails after it; None if nothing is won."""
-    parts = _two_turns(aliases, steps, state) if _are_simple(test) else None
+    parts = _two_turns(aliases, steps, state, None) if are_simple(test) else None
     if parts is None:
         return None
     turn, other, back = parts
@@ -38,15 +63,14 @@ def alternate_while(aliases, steps: list, state, test: list, predicate) -> list 
     return [*turn, *_exchanged(test, other), again]
 
 
-def _two_turns(aliases, steps, state) -> tuple[list, dict, list] | None:
+def _two_turns(aliases, steps, state, places) -> tuple[list, dict, list] | None:
     """(steps of a turn that leaves its result in other buffers, the other buffer of each, copies
     from them to the state)."""
     back = _copies_back(aliases, steps, {view.buffer.id for view in state})
-    if not back or not _are_simple(steps):
+    if not (back or places) or not are_simple(steps):
         return None
     other: dict[int, Buffer] = {}
-    for step in back:
-        new, old = step.source[0], step.target[0]
+    for new, old in [*[(s.source[0], s.target[0]) for s in back], *([places] if places else [])]:
         other[new.id], other[old.id] = old, new
     for number in aliases:  # what has its place in one of them has it in the other then
         home = root_of(aliases, number)
@@ -55,7 +79,7 @@ def _two_turns(aliases, steps, state) -> tuple[list, dict, list] | None:
     return [s for s in steps if not any(s is b for b in back)], other, back
 
 
-def _are_simple(steps) -> bool:
+def are_simple(steps) -> bool:
     return all(type(s) in (CopyStep, KernelStep, NativeStep) for s in steps)
 
 

@@ -125,7 +125,8 @@ class Blocks(NamedTuple):
 
 @dataclass
 class LoopStep:
-    """`test` steps leave a byte in `predicate`; with count >= 0 the loop is counted instead."""
+    """`test` steps leave a byte in `predicate`; with count >= 0 the loop is counted instead, from
+    `first` on by steps of `by`."""
 
     test: list
     body: list
@@ -136,6 +137,8 @@ class LoopStep:
     writes: set[int]
     cost: float
     blocks: Blocks | None = None
+    first: int = 0
+    by: int = 1
 
 
 @dataclass

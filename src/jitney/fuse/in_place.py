@@ -49,7 +49,7 @@ def update_in_place(aliases, steps, pairs) -> list:
     for old, new in pairs:
         if root_of(aliases, new.id) == root_of(aliases, old.id):
             continue
-        dropped = _overwrites(aliases, steps, old.id, new.id)
+        dropped = overwrites(aliases, steps, old.id, new.id)
         if dropped is None or root_of(aliases, new.id) != new.id:
             copies.append(CopyStep((new, 0), (old, 0), new.nbytes))
             continue
@@ -78,7 +78,7 @@ def merge_copies(aliases, steps, pairs) -> list:
             # this part's own next value may be here
             mine = owner.get(target, home) == home if home in states else source in filled
             if mine and target not in states and target not in aliases:
-                dropped = _overwrites(aliases, steps, source, target)
+                dropped = overwrites(aliases, steps, source, target)
                 if dropped is not None:
                     _drop(dropped)
                     aliases[target] = source
@@ -104,7 +104,7 @@ def _copied_to(steps, pairs) -> dict:
     return found
 
 
-def _overwrites(aliases, steps, old: int, new: int):
+def overwrites(aliases, steps, old: int, new: int):
     """What to drop so that `new` may be at the place of `old`: [(list, step)], or None."""
     old, new = root_of(aliases, old), root_of(aliases, new)
     touched = [touched_roots(aliases, s) for s in steps]
@@ -141,7 +141,7 @@ def _overwrites_within(aliases, step, old: int, new: int):
     if hasattr(step, "branches"):
         dropped = []
         for branch in step.branches:
-            inside = _overwrites(aliases, branch, old, new)
+            inside = overwrites(aliases, branch, old, new)
             if inside is None:
                 return None
             dropped += inside

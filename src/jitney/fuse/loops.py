@@ -8,19 +8,21 @@ them (`in_place.py`: without copying wherever that is right).
 from functools import partial
 
 from ..ir.types import nbytes_of
-from .alternate import LEAST_TURNS, alternate, alternate_while
+from .alternate import LEAST_TURNS, alternate, alternate_while, are_simple, is_worth_it
 from .block_turns import block_turns, keep_in_caches
 from .buffers import CopyStep, Item, LoopStep, View, choose_branch, touched, whole
 from .choose_stored import heaviest, stored_anyhow, worth_storing
 from .circles import Apart, keep_apart
+from .exchange import exchange, find_exchange
 from .in_place import is_whole_copy, merge_copies, readers_first, root_of, update_in_place
 from .invariant import costly_invariants, split_invariant
+from .kernel import Kernel, Store
 from .lane_loop import build_lane_loop
 from .localize import localize
 from .make_steps import emit_into
 from .order_items import order_items
 from .partition import Partition
-from .register_loop import build_register_loop, number_of
+from .register_loop import Leaves, StateBuilder, build_register_loop, number_of
 from .routines import CALLS, stored_view
 from .updates import separate_updates
 from .write_kernel import add_kernel
@@ -106,8 +108,9 @@ def _call_loop(partition, node, item: Item) -> None:
     moving = [n for n in body.graph.inputs if n not in body.graph.inputs[fixed]]
     inner = _nested(partition, body, [*counted, *consts, *state], own, beside, moving)
     changing = [v.buffer.id for v in [*counted, *state]]
+    steps, places = _turn(partition, inner, state, count)
     before, steps = split_invariant(
-        partition.aliases, _turn(partition, inner, state),
+        partition.aliases, steps,
         {root_of(partition.aliases, b) for b in changing},
     )  # fmt: skip
     for step in before:
@@ -119,16 +122,17 @@ def _call_loop(partition, node, item: Item) -> None:
         predicate = tested.output_buffers[0]
         test_steps = _steps(order_items(tested.items))
         steps = alternate_while(partition.aliases, steps, state, test_steps, predicate) or steps
-    for turn, number in _turns(partition.aliases, steps, state, counter, count):
+    for turn, number, first, by in _turns(partition, steps, state, counter, count, places):
         reads, writes = touched(test_steps + turn)
         writes |= set(changing)
         cost = (sum(s.cost for s in turn) + SMALL_LOOP_NS) * (number if number >= 0 else 1000)
-        turn, blocks = _in_blocks(partition, turn, number, changing)
+        turn, blocks = _in_blocks(partition, turn, number if by == 1 else 1, changing)
         item.add(
             LoopStep(
-                test_steps, turn, predicate, counter, number, reads - writes, writes, cost, blocks
+                test_steps, turn, predicate, counter, number, reads - writes, writes, cost, blocks,
+                first, by,
             )
-        )
+        )  # fmt: skip
 
 
 def _in_blocks(partition, turn, number: int, changing):
@@ -139,16 +143,36 @@ def _in_blocks(partition, turn, number: int, changing):
     return [keep_in_caches(step) for step in turn] if blocks else turn, blocks
 
 
-def _turns(aliases, steps, state, counter, count: int):
-    """(steps, how often; -1 while the test holds) of the loops that make up a loop."""
-    found = alternate(aliases, steps, state, counter) if count >= LEAST_TURNS else None
+def _turns(partition, steps, state, counter, count: int, places):
+    """(steps, how often, -1 while the test holds, where the counter begins and how it goes on) of
+    the loops that make up a loop."""
+    found = None
+    counts = counter is not None and any(counter.id in touched([s])[0] for s in steps)
+    if count >= LEAST_TURNS and not (counts and _are_blocks(partition, steps, count, state)):
+        advance, spare = partial(_advance, partition, counter), partial(_spare, partition)
+        found = alternate(partition.aliases, steps, state, places, counts and advance, spare)
     if found is None:
-        yield steps, count
+        yield steps, count, 0, 1
         return
     both, last = found
-    yield both, count // 2
+    yield both, count // 2, 0, 2 if counts else 1
     if count % 2:
-        yield last, 1
+        yield last, 1, count - 1, 1
+
+
+def _advance(partition, counter):
+    """A step that adds one to a counter."""
+    builder, item, view = StateBuilder(Leaves(partition, {})), Item([]), whole(counter, ())
+    following = builder.make("add", (builder.load(view, ()), builder.integer(1, "i32")), "i32")
+    number = builder.buffer_number(counter, "out")
+    store = Store(number, builder.position_in(view, ()), following)
+    kernel = Kernel(builder.buffers, [], [], [store], "none", builder.exprs, label="count")
+    add_kernel(kernel, [partition.buffers[i] for i in builder.buffer_ids], item, 1.0, 2)
+    return item.steps[0]
+
+
+def _spare(partition, buffer):
+    return partition.new_buffer(buffer.code, buffer.size)
 
 
 def _begin(partition, values, state, item, begun) -> None:
@@ -193,19 +217,58 @@ def _add_register_loop(partition, item, small, flag, count) -> None:
     item.add(LoopStep(inner.steps, [], flag, None, -1, reads - writes, writes, cost))
 
 
-def _turn(partition, inner, state):
-    """The steps of one turn: the body, then copies of what could not be written in place."""
-    aliases = partition.aliases
+def _turn(partition, inner, state, count: int):
+    """(the steps of one turn: the body, then copies of what could not be written in place; two
+    buffers of the state that have changed places then, or None)."""
     pairs = [(v.buffer, new) for v, new in zip(state, inner.output_buffers, strict=True)]
-    items = readers_first(aliases, order_items(inner.items), pairs)
-    steps, changing = _steps(items), []
     inputs = inner.graph.inputs[len(inner.graph.inputs) - len(state) :]
-    for node, own, (old, new) in zip(inner.graph.outputs, inputs, pairs, strict=True):
-        if node is own:  # this part of the state stays as it is
+    items = order_items(inner.items)
+    found = find_exchange(inner.graph.outputs, inputs, pairs) if count >= LEAST_TURNS else None
+    if found is None or not are_simple(_steps(items)):
+        return _plain_turn(partition, inner, items, inputs, pairs), None
+    aliases, before = partition.aliases, dict(partition.aliases)
+    plain = _plain_turn(partition, inner, items, inputs, pairs)
+    moved_bytes = sum(pairs[k][0].nbytes for k in found)
+    if not is_worth_it(plain, moved_bytes) or _are_blocks(partition, plain, count, state):
+        return plain, None
+    after = dict(aliases)
+    aliases.clear()
+    aliases.update(before)
+    lost, moved = found
+    mixed = [p for k, p in enumerate(pairs) if k not in found]
+    mixed.append((pairs[lost][0], pairs[moved][1]))
+    steps = exchange(aliases, _steps(readers_first(aliases, items, mixed)), pairs, found)
+    if steps is None:
+        aliases.update(after)
+        return plain, None
+    changing, steps = _changing(inner, inputs, pairs, steps, found)
+    return update_in_place(aliases, steps, changing), (pairs[lost][0], pairs[moved][0])
+
+
+def _plain_turn(partition, inner, items, inputs, pairs):
+    steps = _steps(readers_first(partition.aliases, items, pairs))
+    changing, steps = _changing(inner, inputs, pairs, steps, ())
+    return update_in_place(partition.aliases, steps, changing)
+
+
+def _are_blocks(partition, steps, count: int, state) -> bool:
+    """Whether the rows of a loop have nothing to do with one another: it goes by blocks of them
+    then, in the caches, where a copy costs little."""
+    changing = [v.buffer.id for v in state]
+    return block_turns(partition.aliases, steps, count, changing, partition.target) is not None
+
+
+def _changing(inner, inputs, pairs, steps, but) -> tuple[list, list]:
+    """(pairs of parts of the state that a turn changes, `but` some; its steps without copies of
+    those that stay as they are)."""
+    changing = []
+    nodes = zip(inner.graph.outputs, inputs, pairs, strict=True)
+    for number, (node, own, (old, new)) in enumerate(nodes):
+        if node is own:
             steps = [s for s in steps if not _is_copy(s, old, new)]
-        elif new.size:
+        elif new.size and number not in but:
             changing.append((old, new))
-    return update_in_place(aliases, steps, changing)
+    return changing, steps
 
 
 def _is_copy(step, source, target) -> bool:

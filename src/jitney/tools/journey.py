@@ -8,10 +8,13 @@ the same facts as data. The compiler itself is not changed by being looked at.
 import time
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from jitney import pipeline
 from jitney._native import Array, tree_leaves
 from jitney.api.jit import jit
 from jitney.base import source
+from jitney.numpy.creation import array
 from jitney.runtime.step_kinds import WHILE
 from jitney.tools.measure import Spread, measure, nbytes, seconds, spread_of
 
@@ -160,7 +163,8 @@ def step_times(compiled, args, kwargs, rounds) -> list[tuple[int, float | None]]
     program = getattr(compiled.runtime_executable(), "program", None)
     leaves = tree_leaves((args, kwargs))
     runnable = compiled._runnable
-    inputs = [*[leaves[i] for i in runnable.kept], *runnable.hidden]
+    given = [array(x) if isinstance(x, np.ndarray) else x for x in leaves]
+    inputs = [*[given[i] for i in runnable.kept], *runnable.hidden]
     if program is None or not all(isinstance(x, Array) for x in inputs):
         return []
     kinds, calls, begin = program.steps_info(), [], time.perf_counter()
