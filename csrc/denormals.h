@@ -2,7 +2,7 @@
 //
 // They are kept, as NumPy keeps them. With JITNEY_FLUSH_DENORMALS=1 they are zero, as arguments and as results, in the
 // steps of programs: some processors take 150 cycles for each operation with one (an Emerald Rapids, one thread: a wave
-// in a sponge takes .14 of the time so). Helpers of the thread pool do as the thread that
+// in a sponge takes .11 of the time so). Helpers of the thread pool do as the thread that
 // calls them, whoever has set its mode, so that results do not depend on which thread computes them.
 #pragma once
 

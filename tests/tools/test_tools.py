@@ -51,7 +51,7 @@ def test_explain_tells_the_whole_story():
         story.as_text("soup")
 
 
-def test_steps_are_timed_alone_when_there_are_several():
+def test_steps_are_timed_when_there_are_several():
     def program(x):
         return jnp.cumsum(x) * 2.0, jnp.sort(x)
 

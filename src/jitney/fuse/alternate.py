@@ -18,8 +18,9 @@ LEAST_TURNS = 4
 LEAST_BYTES = 16 << 10  # copying less takes less than a kernel's start
 # Where steps count turns, or parts change places, twice the steps must be worth it: copies be a
 # hundredth of what the steps are estimated to take, which is some eight times what they do. (An
-# Emerald Rapids, one thread, times and shares: a wave in a sponge .4, .085; the game of life .94,
-# .014; a radix sort .97, .017; shallow water by FFT 1.0, .004.)
+# Emerald Rapids, one thread, by turns, times and shares: a wave in a sponge, denormals flushed,
+# .72, .085; the game of life .95, .014; a radix sort .97 to 1.03, .017; Navier-Stokes by FFT 1.0,
+# .004.)
 BYTES_A_NS, LEAST_SHARE = 25.0, 0.01
 
 

@@ -9,8 +9,7 @@ Keeps: every value. Small parts of the state are copied as before.
 """
 
 from .alternate import LEAST_BYTES, are_simple
-from .buffers import Buffer
-from .in_place import is_whole_copy, overwrites, root_of, touched_roots
+from .in_place import is_copy, overwrites, root_of, touched_roots
 
 
 def find_exchange(outputs, inputs, pairs) -> tuple[int, int] | None:
@@ -32,7 +31,7 @@ def exchange(aliases, steps: list, pairs, found: tuple[int, int]) -> list | None
     lost, or None if that cannot be: `aliases` then says so."""
     (before, gone), (now, new) = (pairs[k] for k in found)
     at_home = [b for b in (before, now, new) if b.id not in aliases]
-    kept = [s for s in steps if not _moves(s, now, gone)]
+    kept = [s for s in steps if not is_copy(s, now, gone)]
     is_read = any(gone.id in group for s in kept for group in touched_roots(aliases, s))
     if len(at_home) < 3 or len(kept) != len(steps) - 1 or is_read or not are_simple(kept):
         return None
@@ -40,7 +39,3 @@ def exchange(aliases, steps: list, pairs, found: tuple[int, int]) -> list | None
         return None
     aliases[new.id] = before.id
     return kept
-
-
-def _moves(step, source: Buffer, target: Buffer) -> bool:
-    return is_whole_copy(step) and step.source[0] is source and step.target[0] is target

@@ -39,6 +39,11 @@ def is_whole_copy(step) -> bool:
     return a == 0 and b == 0 and step.nbytes == source.nbytes == target.nbytes
 
 
+def is_copy(step, source, target) -> bool:
+    """Whether a step copies all of one buffer to the other."""
+    return is_whole_copy(step) and step.source[0] is source and step.target[0] is target
+
+
 def update_in_place(aliases, steps, pairs) -> list:
     """The steps of a turn without the copies that became nothing, and with those still needed.
 

@@ -14,7 +14,7 @@ from .buffers import CopyStep, Item, LoopStep, View, choose_branch, touched, who
 from .choose_stored import heaviest, stored_anyhow, worth_storing
 from .circles import Apart, keep_apart
 from .exchange import exchange, find_exchange
-from .in_place import is_whole_copy, merge_copies, readers_first, root_of, update_in_place
+from .in_place import is_copy, merge_copies, readers_first, root_of, update_in_place
 from .invariant import costly_invariants, split_invariant
 from .kernel import Kernel, Store
 from .lane_loop import build_lane_loop
@@ -149,8 +149,9 @@ def _turns(partition, steps, state, counter, count: int, places):
     found = None
     counts = counter is not None and any(counter.id in touched([s])[0] for s in steps)
     if count >= LEAST_TURNS and not (counts and _are_blocks(partition, steps, count, state)):
-        advance, spare = partial(_advance, partition, counter), partial(_spare, partition)
-        found = alternate(partition.aliases, steps, state, places, counts and advance, spare)
+        advance = partial(_advance, partition, counter) if counts else None
+        spare = partial(_spare, partition)
+        found = alternate(partition.aliases, steps, state, places, advance, spare)
     if found is None:
         yield steps, count, 0, 1
         return
@@ -265,14 +266,10 @@ def _changing(inner, inputs, pairs, steps, but) -> tuple[list, list]:
     nodes = zip(inner.graph.outputs, inputs, pairs, strict=True)
     for number, (node, own, (old, new)) in enumerate(nodes):
         if node is own:
-            steps = [s for s in steps if not _is_copy(s, old, new)]
+            steps = [s for s in steps if not is_copy(s, old, new)]
         elif new.size and number not in but:
             changing.append((old, new))
     return changing, steps
-
-
-def _is_copy(step, source, target) -> bool:
-    return is_whole_copy(step) and step.source[0] is source and step.target[0] is target
 
 
 def _call_branch(partition, node, item: Item) -> None:

@@ -156,7 +156,7 @@ def memory_of(executable) -> dict[str, int]:
     }
 
 
-# ---------------------------------------------------------------------- steps by themselves
+# ---------------------------------------------------------------------- steps of a call
 def step_times(compiled, args, kwargs, rounds) -> list[tuple[int, float | None]]:
     """(runs, median of all their seconds in a call) of each step, in the order of the reports.
     Steps of a loop that threads go through by themselves have no times: the loop has."""
@@ -240,7 +240,7 @@ def step_table(e: Explanation) -> list[str]:
             f"{made:>15s} {took:>9s}{often}".rstrip()
         )
     if len(e.steps) > LONGEST:
-        lines.append(f"... and {len(e.steps) - LONGEST} steps that take less time")
+        lines.append(f"... and {len(e.steps) - LONGEST} more steps")
     return lines
 
 

@@ -46,7 +46,7 @@ _EXP_RANGE = {
     "double": (_LEAST_POWER["double"] / LOG2_E, 720.0),
 }
 _RAISED_LEAST, _RAISED_MOST = -131.0, 40.0  # of float32: raised, its exponential is normal
-_NEAR_LEAST = 189.0  # the same for powers of two: 2^(64 - 189) is normal, 2^(64 + 189) infinite
+_NEAR_BOUND = 189.0  # the same for powers of two: 2^(64 - 189) is normal, 2^(64 + 189) infinite
 _SIXTEENTHS, _THIRTYSECONDS = 4, 5  # places of a table's index
 _EXPM1_RANGE = {"float": (-20.0, 89.0), "double": (-40.0, 710.0)}
 
@@ -232,7 +232,7 @@ def near_factors(e, x, h) -> Factored:
     scaled = e.fma(x, e.like(x, LOG2_E), e.fneg(h))
     if eighths.has(e, x):
         return Factored(*eighths.near_factors(e, scaled))
-    scaled = bounded(e, scaled, _NEAR_LEAST)
+    scaled = bounded(e, scaled, _NEAR_BOUND)
     magic = e.like(x, 1.5 * 2.0 ** (MANTISSA_BITS[x.type] - _THIRTYSECONDS))
     shifted = e.fadd(scaled, magic)
     n = e.fsub(shifted, magic)
