@@ -23,6 +23,7 @@ TINY_PRODUCT = 4096
 DEAR, LINKS = 200, 16  # instructions that one kernel more is worth; nodes looked at
 LEAST_PARTS = 4096  # elements of a concatenation that is worth a kernel of its own
 FEW_PARTS, MANY_TIMES = 64, 16  # elements of a small matrix; how often an array has each
+SHORT_CHAIN = 6
 MANY_READS = 16  # a gather that reads each element so often reads it from memory
 
 
@@ -49,7 +50,7 @@ def stored_operands(graph: Graph) -> frozenset:
             continue
         if node.op == "gather" and node.size >= MANY_READS * node.args[0].size:
             found |= {a.id for a in [_below_views(node.args[0])] if a.op == "pad"}
-        if node.op == "copy" and len(graph.users_of(node)) >= READS_OF_A_COPY:
+        if node.op == "copy" and len(graph.users_of(node)) >= _reads_of_a_copy(node):
             found.add(node.id)
         if node.op == "copy" and _is_of_groups(graph, node):
             found.add(node.id)
@@ -63,6 +64,12 @@ def stored_operands(graph: Graph) -> frozenset:
             put = operands if node.op == "dot" else node.args  # routines read what is not turned
             found |= {a.id for a in put if a.op in ("concat", "pad")}
     return frozenset(found)
+
+
+def _reads_of_a_copy(node: Node) -> int:
+    """By how many operations a copy is read that is stored: one of a long sum by two, such as the
+    mean of it and what is normalised by that."""
+    return 2 if _below_views(node.args[0]).op in ("add", "convert") else READS_OF_A_COPY
 
 
 def _is_of_groups(graph: Graph, node: Node) -> bool:
@@ -101,7 +108,16 @@ def _is_read_again(graph: Graph, node: Node) -> bool:
         node.size >= LEAST_PARTS
         and len(graph.users_of(node)) > 1
         and any(is_elementwise(_below_views(a)) for a in node.args)
+        and not all(_is_of_places(a) for a in node.args)
     )
+
+
+def _is_of_places(node: Node, depth: int = SHORT_CHAIN) -> bool:
+    """Whether each element follows from its place in a few steps: an index that nobody looks up."""
+    if node.op in ("iota", "lit"):
+        return True
+    is_here = node.op in ("reshape", "transpose", "slice", "broadcast") or is_elementwise(node)
+    return is_here and depth > 0 and all(_is_of_places(a, depth - 1) for a in node.args)
 
 
 def _small_matrix(node: Node) -> set[int]:
@@ -159,6 +175,13 @@ def _below_spreading(node: Node) -> Node:
     return node
 
 
+def _is_cut(graph: Graph, node: Node) -> bool:
+    """Whether a node can have a kernel of its own only because others were too long with it."""
+    users = graph.users_of(node)
+    return is_elementwise(node) and bool(users) and all(is_elementwise(u) for u in users) and (
+        all(node is not x for x in graph.outputs))
+
+
 class _Leaders:
     """Of each node that is stored, the first of those one kernel computes with it."""
 
@@ -200,6 +223,8 @@ def worth_storing(twice, partition: Any, forced) -> frozenset:
         if node.id in twice:
             left -= 1
             now = computed.get(node.id, set())
+            if _is_cut(partition.graph, node):
+                through = through | {node.id}
             mine, through = mine | (now - through), through | now
             if len(mine) > 1 or not mine <= stored:
                 stored.add(node.id)

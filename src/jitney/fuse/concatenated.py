@@ -20,6 +20,7 @@ from .affine import contiguous_strides
 from .buffers import View
 from .group_roots import MOST_ALIKE, alike
 from .kernel import MOST_BESIDE, SHORT_AXIS, SHORT_STRIDE
+from .sibling_reductions import REDUCTIONS
 
 SMALL_CONCAT = 64  # so few elements are one kernel with selects, not one kernel a part
 LEAST_ROWS = 32  # of which a few columns are worth a kernel
@@ -121,6 +122,9 @@ def _parts(partition, node, view):
         inner, place = _without_units(part, view.part(corner, part.shape))
         if _is_inner(partition, inner):
             yield from _parts(partition, inner, place)
+        elif inner.op in REDUCTIONS and partition.view_of(inner) is None:
+            partition.views[inner.id] = place  # it joins those over the same loops
+            yield inner, place
         else:
             yield part, view.part(corner, part.shape)
         start += part.shape[axis]

@@ -13,12 +13,15 @@ from ..ir.types import kind_of
 from . import affine as af
 from .kernel import Reduction
 from .pull_rules import pull_rule
+from .reshape_broadcast import reshaped_broadcast
 from .reshaped_index import reshaped_index
 from .split_axes import ask_for_split
 
 # A literal with one of these values (or a small integer) stays in the code, any other becomes a
 # parameter of the kernel, so that programs that differ only in constants share machine code.
 MAX_SELECTS = 4  # parts of a concatenation that are joined by selects
+MOST_LOOKED_AT = 40  # nodes below a reshape
+_CUT = frozenset("slice transpose pad reverse".split())
 _STRUCTURAL_FLOATS = {0.0, 1.0, -1.0, 2.0, 0.5}
 
 
@@ -178,7 +181,11 @@ def pull_reshape(builder, node, index, mask):
     inner = reshaped_index(builder, index, operand.shape, node.shape)
     if inner is not None:
         return builder.value(operand, inner, mask)
-    if is_elementwise(operand) and not builder.is_stored(operand):
+    if (
+        is_elementwise(operand) and not builder.is_stored(operand)
+        and (
+            operand.id in builder.roots or not _would_store_many(builder, operand, node.shape))
+    ):  # fmt: skip
         # reshape(f(x, y)) = f(reshape x, reshape y): the reshapes reach the buffers, where they
         # are free
         args = tuple([builder.partition.reshape(a, node.shape) for a in operand.args])
@@ -187,6 +194,24 @@ def pull_reshape(builder, node, index, mask):
     ask_for_split(builder, node, index)
     view = builder.partition.request(operand)
     return builder.load(view.reshaped(node.shape), index, mask)
+
+
+def _would_store_many(builder, node, shape) -> bool:
+    """Whether what an elementwise node is made of has several views that no reshape goes through:
+    each would be stored under the new shape, where the node alone can be."""
+    waiting, seen, stored = list(node.args), {node.id}, 0
+    while waiting and len(seen) < MOST_LOOKED_AT:
+        here = waiting.pop()
+        if here.id in seen or here.size == 1 or builder.is_stored(here):
+            continue
+        seen.add(here.id)
+        is_spread = here.op == "broadcast" and reshaped_broadcast(here, shape) is None
+        stored += is_spread or here.op in _CUT
+        if stored > 1:
+            return True
+        if is_elementwise(here):
+            waiting += here.args
+    return False
 
 
 # ---------------------------------------------------------------------- reductions

@@ -3,11 +3,11 @@
 An image that is dilated meets the kernel in phases (`conv_phases.py`), if it is not very small.
 The image becomes [batch, *spatial, feature], padded and dilated. Then the cheapest of:
  - lines of results from lines of the image, no patches copied (`conv_lines.py`);
- - few kernel elements: patches side by side (im2col), one product with the kernel's matrix;
- - few results (a kernel's gradient): one product for each result position;
+ - patches of the image, all copied by one kernel (`conv_patches.py`), and one product with the
+   kernel's matrix;
+ - few results of large windows (a kernel's gradient): the same by result position;
  - a sequence with one feature, many kernel elements on one, or few results of long sums: sums over
-   windows (`conv_sums.py`);
- - none of these, or many kernel elements on a line: patches by a gather along every spatial axis.
+   windows (`conv_sums.py`).
 Kernels with one input feature a group (depthwise) are sums of slices times numbers.
 Invariant: groups are batch axes of the product, but by lines, where each is a product of its own.
 """
@@ -17,15 +17,16 @@ import math
 
 from ..graph.graph import READS_OF_A_COPY
 from ..ir.types import is_complex, kind_of, part_code
+from .conv_blocks import in_blocks, is_blocks
 from .conv_border import put_in_border, widths, with_border
 from .conv_lines import by_lines, goes_by_lines
+from .conv_patches import patches, patches_by_position, patches_of_channels_last
 from .conv_phases import has_phases, in_phases
 from .conv_sums import (
     FEW_TAPS,
     MAX_SLICES,
     are_few,
     few_results,
-    gathered,
     is_summed,
     sequence,
     sum_of_windows,
@@ -36,9 +37,9 @@ from .shape import pad_node
 from .short_products import short_sum
 
 MOST_PATCHES = 1 << 25  # elements of the patches of a kernel's gradient that are multiplied at once
-# On a line patches of so many elements are gathered, not copied side by side, each element by a
-# kernel of its own (the gradient of 5 taps on two lines of 64: 25 to 9 us).
-MANY_TAPS = 32
+FEW_EACH = 4  # results of each channel that are worth storing its border
+LEAST_TAPS = 6  # of a kernel by channel whose results are stored if several operations read them
+MANY_TAPS = 32  # on a line of one feature: so many terms are no longer written out
 
 
 @lower_rule("conv_general_dilated")
@@ -61,6 +62,8 @@ def _convolve(g, p, x, k, shape, code):
     order = numbers.out_spec
     if math.prod(shape) == 0 or x.size == 0 or k.size == 0:
         return g.full(0, shape, code)
+    if is_blocks(p, k):
+        return in_blocks(g, p, x, k, shape, code)
     if has_phases(p, k, shape):
         return in_phases(g, p, x, k, shape, code, _convolve)
     x, k = operands_of(g, x, k, code)
@@ -78,20 +81,20 @@ def _convolve(g, p, x, k, shape, code):
         y = by_lines(g, x, k, out, p, groups)
         y = g.transpose(y, [0, rank + 1, *range(1, rank + 1)])
         return g.transpose(y, [order.index(d) for d in range(rank + 2)])
-    minor = numbers.lhs_spec[0] == rank + 1
     sums = is_summed(k.shape[:-2], out, groups, k.shape[-2], k.shape[-1] // groups)
     is_kernel = x.shape[0] == n_batch == k.shape[-1] > 1 and math.prod(out) <= MAX_SLICES
     low, high = widths(p["padding"])
-    if minor and groups == 1 and _is_by_position(k.shape[:-2], out):
-        x = g.pad(x, g.lit(0, x.dtype), low, high)  # read as it lies in memory, not transposed
-    elif is_kernel:  # the gradient of a kernel that each channel has one of
+    by_position = groups == 1 and _is_by_position(k.shape[:-2], out, numbers.lhs_spec)
+    if is_kernel or by_position:  # gradients of kernels
         x = _border_in_place(g, x, numbers.lhs_spec, low, high)
     elif is_few:
         x = _channels_first(g, x, low, high, True)
     elif k.shape[-2] == 1 < groups and numbers.lhs_spec[1] == 1:
         x = _channels_first(g, x, low, high, sums)
+    elif k.shape[-2] == 1 and k.shape[-1] < FEW_EACH * groups and not sums:
+        x = with_border(g, x, low, high)
     else:
-        x = (put_in_border if sums else with_border)(g, x, low, high)
+        x = put_in_border(g, x, low, high)
     # groups in front: x [G, N, *spatial, C], k [G, *window, C, O]
     x = _grouped(g, x, 0 if n_batch > 1 else rank + 1, groups)
     k = _grouped(g, k, rank + 1, groups)
@@ -100,11 +103,17 @@ def _convolve(g, p, x, k, shape, code):
     elif sums or is_kernel:
         y = sum_of_windows(g, x, k, geometry, order, code)
     else:
-        y = _product(g, x, k, geometry, minor, code)
+        y = _product(g, x, k, geometry, numbers, code)
     # [G, N, *out, O] -> [N, G, O, *out], G and O one axis
-    y = g.transpose(y, [1, 0, rank + 2, *range(2, rank + 2)])
-    y = g.reshape(y, (y.shape[0], groups * y.shape[2], *out))
-    return g.transpose(y, [order.index(d) for d in range(rank + 2)])
+    if groups == 1:
+        y = g.transpose(g.reshape(y, y.shape[1:]), [0, rank + 1, *range(1, rank + 1)])
+    else:
+        y = g.transpose(y, [1, 0, rank + 2, *range(2, rank + 2)])
+        y = g.reshape(y, (y.shape[0], groups * y.shape[2], *out))
+    y = g.transpose(y, [order.index(d) for d in range(rank + 2)])
+    is_sum = k.shape[-2] == 1 < groups and not (sums or is_kernel)
+    is_dear = is_sum and math.prod(k.shape[1:-2]) >= LEAST_TAPS
+    return g.table.intern("copy", (y,), y.shape, y.dtype) if is_dear else y  # read twice: stored
 
 
 def _grouped(g, x, axis, groups):
@@ -125,27 +134,25 @@ def _turned(g, x, order):
     return g.reshape(inner, (1, *inner.shape))
 
 
-def _product(g, x, k, geometry, minor, code):
-    """[G, N, *out, O] from x [G, N, *spatial, C] and k [G, *window, C, O].
-
-    `minor`: whether N is the last axis in memory (the gradient of a kernel).
-    """
+def _product(g, x, k, geometry, numbers, code):
+    """[G, N, *out, O] from x [G, N, *spatial, C] and k [G, *window, C, O]."""
     window = k.shape[1:-2]
     out, strides, dilation = geometry
     if len(out) == 1 and window[0] > FEW_TAPS and out[0] > MAX_SLICES and (
         x.shape[0] == x.shape[-1] == k.shape[-1] == 1 == strides[0] == dilation[0]
     ):
         return sequence(g, x, k, out[0], code)
-    if math.prod(window) <= MAX_SLICES and not (len(out) == 1 and window[0] >= MANY_TAPS):
-        if k.shape[-2] == 1 and math.prod(window) >= READS_OF_A_COPY and _is_padded(x):
+    if math.prod(window) == 1:
+        return _matrix_product(g, _tap(g, x, [0] * len(window), *geometry), k, code)
+    if k.shape[-2] == 1 and math.prod(window) <= (MANY_TAPS if len(out) == 1 else MAX_SLICES):
+        if math.prod(window) >= READS_OF_A_COPY and _is_padded(x):
             x = g.table.intern("copy", (x,), x.shape, x.dtype)  # stored: nothing asks for borders
         slices = [_tap(g, x, place, *geometry) for place in _places(window)]
-        if k.shape[-2] == 1:
-            return _sum_of_slices(g, slices, k, code)
-        return _matrix_product(g, g.concat(slices, len(out) + 2), k, code)
-    if _is_by_position(window, out):
+        return _sum_of_slices(g, slices, k, numbers.out_spec, code)
+    if _is_by_position(window, out, numbers.lhs_spec):
+        minor = numbers.lhs_spec[0] == len(out) + 1 and x.shape[1] > 1
         return _by_position(g, x, k, geometry, minor, code)
-    return _matrix_product(g, gathered(g, x, window, *geometry), k, code)
+    return _matrix_product(g, patches(g, x, window, geometry), k, code)
 
 
 def _is_padded(x) -> bool:
@@ -154,9 +161,10 @@ def _is_padded(x) -> bool:
     return x.op == "pad"
 
 
-def _is_by_position(window, out) -> bool:
-    """Whether windows are copied for each of a few results, of kernels with many elements."""
-    return math.prod(window) > MAX_SLICES >= math.prod(out)
+def _is_by_position(window, out, spec) -> bool:
+    """Whether windows are copied for each of a few results: of kernels with many elements, or of a
+    kernel's gradient, which sums over what is the first axis in memory."""
+    return math.prod(out) <= MAX_SLICES and (math.prod(window) > MAX_SLICES or spec[1] == 0)
 
 
 def _channels_first(g, x, low, high, is_stored):
@@ -216,85 +224,68 @@ def _matrix_product(g, patches, k, code):
     return g.reshape(y, (*patches.shape[:last], k.shape[-1]))
 
 
-def _sum_of_slices(g, slices, k, code):
-    """One input feature a group: Σ slice * element, spread over batch, positions and O."""
+def _sum_of_slices(g, slices, k, order, code):
+    """One input feature a group: Σ slice * element, spread over batch, positions and O, in the
+    `order` of the result, in which it may be stored."""
     wide = "f32" if code in ("f16", "bf16") else code
     groups, features = k.shape[0], k.shape[-1]
-    rank = len(slices[0].shape)
-    shape = (*slices[0].shape[:-1], features)
+    last = len(slices[0].shape) - 1
+    kept = sorted(range(last), key=lambda axis: order[(1, 0, *range(2, last))[axis]])
+    own = kept.index(0)  # groups; the features of each come next
+    shape = [slices[0].shape[axis] for axis in kept]
+    shape.insert(own + 1, features)
+    spread = [i for i in range(last + 1) if i != own + 1]
     flat = g.reshape(g.convert(k, wide), (groups, len(slices), features))
     total = None
     for i, part in enumerate(slices):
         element = g.reshape(g.slice(flat, (0, i, 0), (groups, i + 1, features)), (groups, features))
-        element = g.broadcast(element, shape, (0, rank - 1))
-        term = g.mul(g.broadcast(g.convert(part, wide), shape, range(rank)), element)
+        element = g.broadcast(element, shape, (own, own + 1))
+        part = g.transpose(g.reshape(g.convert(part, wide), part.shape[:-1]), kept)
+        wide_part = g.reshape(part, shape) if features == 1 else g.broadcast(part, shape, spread)
+        term = g.mul(wide_part, element)
         total = term if total is None else g.add(total, term)
-    return g.convert(total, code)
+    places = [spread[kept.index(axis)] for axis in range(last)]
+    return g.transpose(g.convert(total, code), [*places, own + 1])
 
 
 def _by_position(g, x, k, geometry, minor, code):
     """For each result position the window of the image there, all side by side, times the kernel.
 
-    `minor`: whether the image lies in memory with its batch axis last; the copies keep that.
+    `minor`: whether the image lies in memory with its batch axis last, of several elements; the
+    copies keep that.
     """
     out, rank = geometry[0], len(geometry[0])
-    if minor and out and geometry[1][-1] == 1 < out[-1]:
-        parts, places = _windows_of_lines(g, x, k.shape[1:-2], *geometry), out[-1]
-    else:
-        parts, places = _windows_at_places(g, x, k.shape[1:-2], geometry, minor), 1
+    last = rank + 2
+    x = _turned(g, x, [0, last, *range(2, last), 1] if minor else [0, 1, last, *range(2, last)])
     k = _turned(g, k, [0, rank + 1, *range(1, rank + 1), rank + 2])
-    axis = rank + 2 if minor else 1
-    contract = range(1, rank + 2) if minor else range(2, rank + 3), range(1, rank + 2)
+    first = 2 if minor else 3
+    contract = range(1, rank + 2) if minor else range(rank + 2, 2 * rank + 3), range(1, rank + 2)
     numbers = tuple([tuple(c) for c in contract])
-    step = max(1, MOST_PATCHES // max(1, parts[0].size))
+    batch = x.shape[-1] if minor else x.shape[1]
+    copy = patches_of_channels_last if minor else patches_by_position
     products = []
-    for i in range(0, len(parts), step):
-        some = parts[i : i + step]
-        y = _contract(g, g.concat(some, axis), k, numbers, code)
-        y = g.reshape(y, (y.shape[0], len(some) * places, x.shape[1], y.shape[-1]))
-        products.append(g.transpose(y, [0, 2, 1, 3]))
-    y = g.concat(products, 2)
-    return g.reshape(y, (y.shape[0], y.shape[1], *out, y.shape[3]))
+    for low, high in _chunks(k.size // k.shape[-1] * math.prod(out) * batch, out):
+        part, count = _lines_of(g, x, first, low, high, k.shape[2 : 2 + rank], geometry)
+        y = _contract(g, copy(g, part, k.shape[2 : 2 + rank], count), k, numbers, code)
+        products.append(g.reshape(y, (y.shape[0], *count[0], batch, y.shape[-1])))
+    y = g.concat(products, 1) if rank else products[0]
+    return g.transpose(y, [0, rank + 1, *range(1, rank + 1), rank + 2])
 
 
-def _windows_at_places(g, x, window, geometry, minor):
-    """[G, features, *window, N] (`minor`) or [G, N, features, *window] at each result position."""
+def _chunks(size, out):
+    """[low, high) of the positions along the first axis whose patches are made at once."""
+    if not out:
+        return [(0, 0)]
+    step = max(1, MOST_PATCHES * out[0] // max(1, size))
+    return [(low, min(low + step, out[0])) for low in range(0, out[0], step)]
+
+
+def _lines_of(g, x, axis, low, high, window, geometry):
+    """What the positions [low, high) of the first axis read, and their geometry."""
     out, strides, dilation = geometry
-    spatial = range(2, len(out) + 2)
-    feature = len(out) + 2
-    order = [0, feature, *spatial, 1] if minor else [0, 1, feature, *spatial]
-    parts = []
-    for place in _places(out):
-        lows = [i * s for i, s in zip(place, strides, strict=True)]
-        highs = [lo + (w - 1) * d + 1 for lo, w, d in zip(lows, window, dilation, strict=True)]
-        part = g.slice(
-            x, (0, 0, *lows, 0), (*x.shape[:2], *highs, x.shape[-1]), (1, 1, *dilation, 1)
-        )
-        parts.append(_turned(g, part, order))
-    return parts
-
-
-def _windows_of_lines(g, x, window, out, strides, dilation):
-    """The same for all positions of a line: [G, features, *window, position * N], of an image whose
-    last axis in memory is N, so that these lie side by side. (Three channels of 8 x 32 x 32, a 3 x
-    3 kernel's gradient, two threads: .7 of the time of runs of three elements.)"""
-    last = len(out) + 1
-    x = g.transpose(x, [0, last + 1, *range(2, last + 1), 1])
-    n, step = x.shape[-1], dilation[-1]
-    line = g.reshape(x, (*x.shape[:last], x.shape[last] * n))
-    shape = (window[-1], out[-1] * n)
-    place = g.add(
-        g.mul(g.iota(shape, 0, "i32"), g.full(step * n, shape, "i32")), g.iota(shape, 1, "i32")
-    )
-    parts = []
-    for where in _places(out[:-1]):
-        lows = [i * s for i, s in zip(where, strides, strict=False)]
-        highs = [lo + (w - 1) * d + 1 for lo, w, d in zip(lows, window, dilation, strict=False)]
-        ends = (*line.shape[:2], *highs, line.shape[-1])
-        part = g.slice(line, (0, 0, *lows, 0), ends, (1, 1, *dilation[:-1], 1))
-        sizes = (*part.shape[:-1], 1)
-        attrs = (tuple(range(last)), (last,), (), (), (last,), sizes, "promise")
-        operands = part, g.reshape(place, (*shape, 1)), g.lit(0, x.dtype)
-        result = (*part.shape[:-1], *shape)
-        parts.append(g.table.intern("gather", operands, result, x.dtype, attrs))
-    return parts
+    if high - low == (out[0] if out else 0):
+        return x, geometry
+    lows, highs = [0] * len(x.shape), list(x.shape)
+    lows[axis] = low * strides[0]
+    highs[axis] = (high - 1) * strides[0] + (window[0] - 1) * dilation[0] + 1
+    return g.slice(x, lows, highs), ((high - low, *out[1:]), strides, dilation)
