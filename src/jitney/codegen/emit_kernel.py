@@ -22,6 +22,7 @@ from . import (
     find_best,
     interior,
     memory,
+    move_blocks,
     reduce,
     register_loop,
     row_pipeline,
@@ -205,7 +206,9 @@ class KernelEmitter(Accesses, VectorLoops):
     def emit_part(self, variable: int, low: str, high: str) -> None:
         """The elements [low, high) of a row."""
         kernel = self.kernel
-        if kernel.borders or kernel.near or kernel.stream == Stream.PARTS:
+        if kernel.blocks:
+            move_blocks.emit_blocks(self, variable, low, high)
+        elif kernel.borders or kernel.near or kernel.stream == Stream.PARTS:
             interior.emit_parts(self, variable, low, high)
         elif kernel.sweep:
             sweep.emit_sweep(self, variable, low, high)

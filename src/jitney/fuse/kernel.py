@@ -216,6 +216,7 @@ class Kernel:
     staggered: bool = False  # see stagger_turns.py
     again: RowsAgain = RowsAgain()
     short_stride: int = SHORT_STRIDE
+    blocks: bool = False  # see move_blocks.py
     beside: bool = False  # the stores fill rows' elements that follow one another, in this order
 
 

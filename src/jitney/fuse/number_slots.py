@@ -129,6 +129,7 @@ class _Writer:
         text += " sided" * kernel.sided
         text += " ends whole" * kernel.whole_ends + " overlaps" * kernel.overlaps
         text += " in vectors" * kernel.in_vectors + " early" * kernel.early
+        text += " blocks" * kernel.blocks
         return text + (f" sweep {kernel.sweep}" if kernel.sweep else "")
 
     def loop(self, loop: Loop) -> str:

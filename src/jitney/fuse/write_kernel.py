@@ -23,6 +23,7 @@ from .fold_conditions import fold_conditions
 from .gather_ends import gather_ends
 from .guess_greatest import guess_greatest
 from .kernel import Kernel, Store, live_expressions
+from .move_blocks import move_blocks
 from .multiply_shares import multiply_shares
 from .number_slots import number_slots
 from .pair_rows import pair_rows
@@ -139,6 +140,8 @@ def _step_of(partition: Any, builder: KernelBuilder, stores, label: str) -> Kern
     ask_for_results(kernel, used, partition.target)
     stagger_turns(kernel, used, partition.target, repeated=partition.is_nested)
     find_by_blocks(kernel, partition.target)
+    if builder.written_out:
+        move_blocks(kernel, used, partition.target)
     buffers = [partition.buffers[i] for i in builder.buffer_ids]
     return KernelStep(number_slots(kernel, used), used, buffers, _written_by(kernel, buffers), cost)
 

@@ -11,7 +11,7 @@ import math
 
 from ..ir.node import Node
 from .affine import coefficient_of
-from .kernel import SHORT_AXIS, SHORT_STRIDE
+from .kernel import SHORT_AXIS, SHORT_ROW, SHORT_STRIDE
 
 MOST_EXPRESSIONS = 300  # of all elements: more would only make the kernel longer
 MOST_REPEATED = 1000  # before what they have in common is found
@@ -26,11 +26,17 @@ def short_last_axes(step, builder, roots: list[tuple[Node, object]]) -> int:
     strides = {coefficient_of(store.position, lane.variable) for store in kernel.stores}
     for count in range(1, len(shape)):
         elements = math.prod(shape[-count:])
-        if max(shape[-count:]) > SHORT_AXIS or elements > SHORT_STRIDE:
+        most = SHORT_ROW if _only_moves(step) else SHORT_STRIDE
+        if max(shape[-count:]) > SHORT_AXIS or elements > most:
             return 0
         if elements > 1 and strides in ({elements}, {elements * len(roots)}):  # or side by side
             return count if len(step.used) * elements <= MOST_REPEATED else 0
     return 0
+
+
+def _only_moves(step) -> bool:
+    """Whether elements only change places: blocks of more of them may be moved (move_blocks.py)."""
+    return all(x.op == "load" and not x.args for x in step.used)
 
 
 def has_short_columns(step, builder) -> bool:
@@ -56,5 +62,9 @@ def has_short_columns(step, builder) -> bool:
 def is_short_enough(step, before) -> bool:
     """Whether a kernel that has been written out should be: what was transposed by tiles still is
     (the axes of 4 x 500 x 500 in reverse order: 4.1 ms, written out .8)."""
-    is_tiled = step.slotted.kernel.tile is not None or before.slotted.kernel.tile is None
-    return len(step.used) <= MOST_EXPRESSIONS and is_tiled
+    kernel = step.slotted.kernel
+    if kernel.blocks:
+        return True
+    is_tiled = kernel.tile is not None or before.slotted.kernel.tile is None
+    is_long = len(kernel.stores) > SHORT_STRIDE * len({store.buffer for store in kernel.stores})
+    return len(step.used) <= MOST_EXPRESSIONS and is_tiled and not is_long
