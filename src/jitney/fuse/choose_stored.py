@@ -23,7 +23,7 @@ TINY_PRODUCT = 4096
 DEAR, LINKS = 200, 16  # instructions that one kernel more is worth; nodes looked at
 LEAST_PARTS = 4096  # elements of a concatenation that is worth a kernel of its own
 FEW_PARTS, MANY_TIMES = 64, 16  # elements of a small matrix; how often an array has each
-SHORT_CHAIN = 6
+SHORT_CHAIN = 6  # operations from places to an index
 MANY_READS = 16  # a gather that reads each element so often reads it from memory
 
 

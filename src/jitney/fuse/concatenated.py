@@ -21,6 +21,7 @@ from .buffers import View
 from .group_roots import MOST_ALIKE, alike
 from .kernel import MOST_BESIDE, SHORT_AXIS, SHORT_STRIDE
 from .sibling_reductions import REDUCTIONS
+from .updates import depends_on_any
 
 SMALL_CONCAT = 64  # so few elements are one kernel with selects, not one kernel a part
 LEAST_ROWS = 32  # of which a few columns are worth a kernel
@@ -38,9 +39,25 @@ def groups_of_parts(partition: Any, roots) -> list[list]:
     beside: list[list] = []
     if len(roots) == 1:
         (node, view), = roots
-        beside, parts = _beside(partition, node, view, parts)
+        beside, parts = _beside(partition, node, view, _reductions_in_place(partition, parts))
     again, parts = _read_again(partition, parts)
     return [*beside, *again, *alike(partition, parts)]
+
+
+def _reductions_in_place(partition: Any, parts: list) -> list:
+    """A few parts, of which reductions are stored where they belong and nowhere else, so that those
+    over the same loops are one kernel. Not where one part is made of another one: all kernels of a
+    concatenation are written before anything reads it."""
+    bare = [_without_units(*placed) for placed in parts]
+    ids = [inner.id for inner, _ in bare if inner.op in REDUCTIONS]
+    if not 1 < len(ids) <= MOST_ALIKE or len(set(ids)) < len(ids) or len(parts) > MOST_ALIKE:
+        return parts
+    if any(partition.view_of(inner) is not None for inner, _ in bare if inner.id in ids):
+        return parts
+    if any(depends_on_any(a, set(ids)) for inner, _ in bare for a in inner.args):
+        return parts
+    partition.views.update({inner.id: place for inner, place in bare if inner.id in ids})
+    return [b if b[0].id in ids else placed for b, placed in zip(bare, parts, strict=True)]
 
 
 def _beside(partition: Any, node: Node, view: View, parts) -> tuple[list[list], list]:
@@ -122,9 +139,6 @@ def _parts(partition, node, view):
         inner, place = _without_units(part, view.part(corner, part.shape))
         if _is_inner(partition, inner):
             yield from _parts(partition, inner, place)
-        elif inner.op in REDUCTIONS and partition.view_of(inner) is None:
-            partition.views[inner.id] = place  # it joins those over the same loops
-            yield inner, place
         else:
             yield part, view.part(corner, part.shape)
         start += part.shape[axis]

@@ -1,0 +1,39 @@
+"""Reductions that are parts of one array: stored where they belong, together where they can be."""
+
+import numpy as np
+import pytest
+
+import jitney
+import jitney.numpy as jnp
+
+TOGETHER = {
+    "sums and sums of squares": lambda x: jnp.stack([x.sum(1), (x * x).sum(1)], -1),
+    "three of columns": lambda x: jnp.stack([x.max(0), x.min(0), x.sum(0)], 1),
+    "one after the other": lambda x: jnp.concatenate([x.sum(1), (x + 1).sum(1)]),
+    "with something else": lambda x: jnp.stack([x.sum(1), x[:, 0], x.max(1)], -1),
+}
+OF_ONE_ANOTHER = {
+    "computed from the other": lambda x: jnp.stack([jnp.sin(x.sum(1)), x.sum(1)], -1),
+    "twice it": lambda x: jnp.stack([x.sum(1) * 2, x.sum(1)]),
+    "twice it among three": lambda x: jnp.concatenate([x.sum(1) * 2, x.sum(1), x.max(1)]),
+    "the same again": lambda x: jnp.stack([x.max(1), x.sum(1), x.max(1)], 1),
+    "differences": lambda x: jnp.concatenate([x.sum(1)[1:] - x.sum(1)[:-1], x.sum(1)]),
+    "a routine's": lambda x: jnp.stack([jnp.sort(x.sum(1)), x.sum(1), jnp.cumsum(x.max(1))], 1),
+    "of rows less the other": lambda x: jnp.stack([(x - x.max(1, keepdims=True)).sum(1), x.max(1)]),
+    "shares": lambda x: jnp.concatenate([x / x.sum(1, keepdims=True), x.sum(1, keepdims=True)], 1),
+}
+
+
+@pytest.mark.parametrize("shape", [(5000, 300), (40, 9), (7, 5000), (1, 1)])
+@pytest.mark.parametrize("name", [*TOGETHER, *OF_ONE_ANOTHER])
+def test_against_eager(name, shape):
+    x = np.random.default_rng(0).integers(1, 9, shape).astype("float32")
+    fun = (TOGETHER | OF_ONE_ANOTHER)[name]
+    for f in (fun, lambda x: (fun(x), x.sum(1) + 1), lambda x: fun(x) * 2):
+        found = jitney.jit(f)(x)
+        with jitney.disable_jit():
+            wanted = f(x)
+        for a, b in zip(
+            jitney.tree.leaves(found), jitney.tree.leaves(wanted), strict=True
+        ):  # fmt: skip
+            np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-4)
