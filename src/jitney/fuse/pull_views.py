@@ -181,11 +181,10 @@ def pull_reshape(builder, node, index, mask):
     inner = reshaped_index(builder, index, operand.shape, node.shape)
     if inner is not None:
         return builder.value(operand, inner, mask)
-    if (
-        is_elementwise(operand) and not builder.is_stored(operand)
-        and (
-            operand.id in builder.roots or not _would_store_many(builder, operand, node.shape))
-    ):  # fmt: skip
+    is_computed = is_elementwise(operand) and not builder.is_stored(operand)
+    if is_computed and (
+        operand.id in builder.roots or not _would_store_many(builder, operand, node.shape)
+    ):
         # reshape(f(x, y)) = f(reshape x, reshape y): the reshapes reach the buffers, where they
         # are free
         args = tuple([builder.partition.reshape(a, node.shape) for a in operand.args])
