@@ -175,6 +175,8 @@ def test_kernels_of_many_channels_in_parts(monkeypatch):
     whole = jitney.grad(loss)(k)
     monkeypatch.setattr(conv, "MOST_PATCHES", 6 * 7 * 13 * 2 * 3)
     jitney.clear_caches()
+    products = [name for name in kernels(jitney.grad(loss), k) if "contraction" in name]
+    assert len(products) == 1 + 3, "the convolution, and five rows of the kernel, two at a time"
     np.testing.assert_allclose(jitney.jit(jitney.grad(loss))(k), whole, rtol=1e-5, atol=1e-4)
 
 
@@ -203,6 +205,18 @@ def test_blocks_of_transposed_convolutions(dims, dilation, groups, extra):
     np.testing.assert_allclose(y, turned(wanted, "NHWC", dims[2]), rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("channels", [3, 64])
+def test_blocks_of_single_channels_are_no_products(channels):
+    """One number times another is not worth a matrix kernel."""
+    x, k = jnp.ones((2, 16, 16, channels)), jnp.ones((2, 2, 1, channels))
+    spread = lambda x, k: lax.conv_general_dilated(
+        x, k, (1, 1), ((1, 1),) * 2, lhs_dilation=(2, 2), feature_group_count=channels,
+        dimension_numbers=("NHWC", "HWIO", "NHWC"),
+    )  # fmt: skip
+    assert not any("contraction" in name for name in kernels(spread, x, k))
+    np.testing.assert_array_equal(jitney.jit(spread)(x, k), np.ones((2, 32, 32, channels)))
+
+
 def test_blocks_are_one_product():
     x, k = jnp.ones((2, 4, 4, 8)), jnp.ones((16, 16, 8, 3))
     spread = lambda x, k: lax.conv_general_dilated(
@@ -211,3 +225,19 @@ def test_blocks_are_one_product():
     )  # fmt: skip
     names = kernels(spread, x, k)
     assert len(names) <= 3 and sum("contraction" in name for name in names) == 1
+
+
+def test_a_convolution_by_channel_is_stored_if_it_is_read_twice():
+    """By its mean and by what is normalised, which are kernels of their own."""
+    x, k = jnp.ones((4, 32, 32, 16)), jnp.ones((3, 3, 1, 16))
+    case = (3, 3), (1, 1), (1, 1), ((1, 1), (1, 1)), 16
+    compute, _ = convolution(case, True)
+
+    def normalised(x, k):
+        y = compute(x, k)
+        return y - y.mean((0, 1, 2))
+
+    alone = lambda x, k: jnp.maximum(compute(x, k) + 1, 0)
+    assert len(kernels(alone, x, k)) == 1, "what reads it once is part of its kernel"
+    text = jitney.jit(normalised).lower(x, k).compile().as_text()
+    assert sum("border" in part or "fma" in part for part in text.split("\n[")[1:]) == 1

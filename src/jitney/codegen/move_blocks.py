@@ -9,6 +9,7 @@ the one before, so that nothing needs a mask and nothing beyond the block is tou
 from ..fuse.move_blocks import block_lanes
 from . import memory
 from .accesses import operand
+from .transpose_registers import Vectors, shuffle
 
 
 def emit_blocks(k, variable: int, low: str, high: str) -> None:
@@ -23,17 +24,17 @@ def emit_blocks(k, variable: int, low: str, high: str) -> None:
     load = stores[0].expr
     source, target = _start(k, load.attrs[1], variable), _start(k, stores[0].position, variable)
     begins = _begins(span, lanes)
+    shape, vector = Vectors(type_, lanes, 1, memory.nbytes(type_)), f"<{lanes} x {type_}>"
 
     def block(index, _):
         read = _pointer(e, f"%b{load.attrs[0]}", type_, source, index)
         written = _pointer(e, f"%b{stores[0].buffer}", type_, target, index)
-        vector = f"<{lanes} x {type_}>"
         parts = [
             memory._vector_load(e, vector, type_, memory.pointer_at(e, read, type_, at), None)
             for at in begins
         ]
         for at in _begins(len(picks), lanes):
-            name = _picked(e, vector, parts, begins, picks[at : at + lanes])
+            name = _picked(e, shape, parts, begins, picks[at : at + lanes])
             address = memory.pointer_at(e, written, type_, at)
             e.emit_raw(f"  store {vector} {name}, ptr {address}, align {memory.nbytes(type_)}")
         return []
@@ -60,7 +61,7 @@ def _pointer(e, buffer: str, type_: str, start: tuple[str, str], index: str) -> 
     return memory.pointer_at(e, buffer, type_, e.instruction(f"add i64 {base}, {distance}"))
 
 
-def _picked(e, vector: str, parts: list[str], begins: list[int], picks: list[int]) -> str:
+def _picked(e, shape: Vectors, parts: list[str], begins: list[int], picks: list[int]) -> str:
     """A vector of the elements at `picks` of the block whose vectors `parts` begin at `begins`."""
     lanes, found = len(picks), None
     for number, (part, begin) in enumerate(zip(parts, begins, strict=True)):
@@ -71,15 +72,8 @@ def _picked(e, vector: str, parts: list[str], begins: list[int], picks: list[int
         here = [p - begin for p in picks]
         if found is None:
             places = [p if mine else 0 for p, mine in zip(here, own, strict=True)]
-            found = _shuffle(e, vector, part, part, places)
+            found = shuffle(e, shape, part, part, places)
         else:
             places = [lanes + p if m else i for i, (p, m) in enumerate(zip(here, own, strict=True))]
-            found = _shuffle(e, vector, found, part, places)
+            found = shuffle(e, shape, found, part, places)
     return found
-
-
-def _shuffle(e, vector: str, a: str, b: str, places: list[int]) -> str:
-    mask = ", ".join(f"i32 {n}" for n in places)
-    return e.instruction(
-        f"shufflevector {vector} {a}, {vector} {b}, <{len(places)} x i32> <{mask}>"
-    )

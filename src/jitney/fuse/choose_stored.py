@@ -50,8 +50,8 @@ def stored_operands(graph: Graph) -> frozenset:
             continue
         if node.op == "gather" and node.size >= MANY_READS * node.args[0].size:
             found |= {a.id for a in [_below_views(node.args[0])] if a.op == "pad"}
-        if node.op == "copy" and len(graph.users_of(node)) >= _reads_of_a_copy(node):
-            found.add(node.id)
+        if node.op == "copy" and len(graph.users_of(node)) >= (node.attrs or (READS_OF_A_COPY,))[0]:
+            found.add(node.id)  # its attribute: from how many readers on, if that is known better
         if node.op == "copy" and _is_of_groups(graph, node):
             found.add(node.id)
         if node.op == "concat" and _is_read_again(graph, node):
@@ -64,12 +64,6 @@ def stored_operands(graph: Graph) -> frozenset:
             put = operands if node.op == "dot" else node.args  # routines read what is not turned
             found |= {a.id for a in put if a.op in ("concat", "pad")}
     return frozenset(found)
-
-
-def _reads_of_a_copy(node: Node) -> int:
-    """By how many operations a copy is read that is stored: one of a long sum by two, such as the
-    mean of it and what is normalised by that."""
-    return 2 if _below_views(node.args[0]).op in ("add", "convert") else READS_OF_A_COPY
 
 
 def _is_of_groups(graph: Graph, node: Node) -> bool:
@@ -177,9 +171,8 @@ def _below_spreading(node: Node) -> Node:
 
 def _is_cut(graph: Graph, node: Node) -> bool:
     """Whether a node can have a kernel of its own only because others were too long with it."""
-    users = graph.users_of(node)
-    return is_elementwise(node) and bool(users) and all(is_elementwise(u) for u in users) and (
-        all(node is not x for x in graph.outputs))
+    users = graph.users_of(node)  # itself, too, if it is a result
+    return is_elementwise(node) and all(is_elementwise(u) and u is not node for u in users)
 
 
 class _Leaders:

@@ -50,7 +50,7 @@ def _reductions_in_place(partition: Any, parts: list) -> list:
     concatenation are written before anything reads it."""
     bare = [_without_units(*placed) for placed in parts]
     ids = [inner.id for inner, _ in bare if inner.op in REDUCTIONS]
-    if not 1 < len(ids) <= MOST_ALIKE or len(set(ids)) < len(ids) or len(parts) > MOST_ALIKE:
+    if not 1 < len(set(ids)) == len(ids) or len(parts) > MOST_ALIKE:
         return parts
     if any(partition.view_of(inner) is not None for inner, _ in bare if inner.id in ids):
         return parts

@@ -24,9 +24,9 @@ def short_last_axes(step, builder, roots: list[tuple[Node, object]]) -> int:
         return 0
     lane = kernel.rows[-1]
     strides = {coefficient_of(store.position, lane.variable) for store in kernel.stores}
+    most = SHORT_ROW if _only_moves(step) else SHORT_STRIDE
     for count in range(1, len(shape)):
         elements = math.prod(shape[-count:])
-        most = SHORT_ROW if _only_moves(step) else SHORT_STRIDE
         if max(shape[-count:]) > SHORT_AXIS or elements > most:
             return 0
         if elements > 1 and strides in ({elements}, {elements * len(roots)}):  # or side by side

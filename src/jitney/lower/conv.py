@@ -16,9 +16,10 @@ import itertools
 import math
 
 from ..graph.graph import READS_OF_A_COPY
-from ..ir.types import is_complex, kind_of, part_code
+from ..ir.types import is_complex, part_code
 from .conv_blocks import in_blocks, is_blocks
 from .conv_border import put_in_border, widths, with_border
+from .conv_groups import grouped, product_of_groups
 from .conv_lines import by_lines, goes_by_lines
 from .conv_patches import patches, patches_by_position, patches_of_channels_last
 from .conv_phases import has_phases, in_phases
@@ -31,10 +32,9 @@ from .conv_sums import (
     sequence,
     sum_of_windows,
 )
-from .dot import SHORT_SUM, operands_of, product
+from .dot import operands_of
 from .rules import Pair, lower_rule
 from .shape import pad_node
-from .short_products import short_sum
 
 MOST_PATCHES = 1 << 25  # elements of the patches of a kernel's gradient that are multiplied at once
 FEW_EACH = 4  # results of each channel that are worth storing its border
@@ -83,21 +83,16 @@ def _convolve(g, p, x, k, shape, code):
         return g.transpose(y, [order.index(d) for d in range(rank + 2)])
     sums = is_summed(k.shape[:-2], out, groups, k.shape[-2], k.shape[-1] // groups)
     is_kernel = x.shape[0] == n_batch == k.shape[-1] > 1 and math.prod(out) <= MAX_SLICES
-    low, high = widths(p["padding"])
     by_position = groups == 1 and _is_by_position(k.shape[:-2], out, numbers.lhs_spec)
     if is_kernel or by_position:  # gradients of kernels
-        x = _border_in_place(g, x, numbers.lhs_spec, low, high)
+        x = _border_in_place(g, x, numbers.lhs_spec, *widths(p["padding"]))
     elif is_few:
-        x = _channels_first(g, x, low, high, True)
-    elif k.shape[-2] == 1 < groups and numbers.lhs_spec[1] == 1:
-        x = _channels_first(g, x, low, high, sums)
-    elif k.shape[-2] == 1 and k.shape[-1] < FEW_EACH * groups and not sums:
-        x = with_border(g, x, low, high)
+        x = _channels_first(g, x, *widths(p["padding"]), True)
     else:
-        x = put_in_border(g, x, low, high)
+        x = _bordered(g, x, k, p, groups, sums)
     # groups in front: x [G, N, *spatial, C], k [G, *window, C, O]
-    x = _grouped(g, x, 0 if n_batch > 1 else rank + 1, groups)
-    k = _grouped(g, k, rank + 1, groups)
+    x = grouped(g, x, 0 if n_batch > 1 else rank + 1, groups)
+    k = grouped(g, k, rank + 1, groups)
     if is_few:
         y = few_results(g, x, k, geometry, code)
     elif sums or is_kernel:
@@ -113,16 +108,18 @@ def _convolve(g, p, x, k, shape, code):
     y = g.transpose(y, [order.index(d) for d in range(rank + 2)])
     is_sum = k.shape[-2] == 1 < groups and not (sums or is_kernel)
     is_dear = is_sum and math.prod(k.shape[1:-2]) >= LEAST_TAPS
-    return g.table.intern("copy", (y,), y.shape, y.dtype) if is_dear else y  # read twice: stored
+    return g.table.intern("copy", (y,), y.shape, y.dtype, (2,)) if is_dear else y  # read twice
 
 
-def _grouped(g, x, axis, groups):
-    """The major part of an axis as an axis of its own, in front."""
-    if groups == 1:
-        return g.reshape(x, (1, *x.shape))
-    shape = x.shape[:axis] + (groups, x.shape[axis] // groups) + x.shape[axis + 1 :]
-    wide = g.reshape(x, shape)
-    return g.transpose(wide, [axis, *[a for a in range(len(shape)) if a != axis]])
+def _bordered(g, x, k, p, groups, is_summed):
+    """An image with its border around it: stored, unless few results read each channel a few times
+    and it is not far from the others in memory."""
+    low, high = widths(p["padding"])
+    if k.shape[-2] == 1 < groups and p["dimension_numbers"].lhs_spec[1] == 1:
+        return _channels_first(g, x, low, high, is_summed)
+    if k.shape[-2] == 1 and k.shape[-1] < FEW_EACH * groups and not is_summed:
+        return with_border(g, x, low, high)
+    return put_in_border(g, x, low, high)
 
 
 def _turned(g, x, order):
@@ -200,27 +197,12 @@ def _tap(g, x, place, out, strides, dilation):
     return g.slice(x, lows, highs, (1, 1, *strides, 1))
 
 
-def _contract(g, a, b, contract, code):
-    """A product whose first axes are the groups."""
-    if a.shape[0] == 1:  # one group: no batch axis
-        a, b = g.reshape(a, a.shape[1:]), g.reshape(b, b.shape[1:])
-        contract = tuple([tuple([i - 1 for i in side]) for side in contract])
-        numbers = contract, ((), ())
-    else:
-        numbers = contract, ((0,), (0,))
-    if math.prod(a.shape[i] for i in contract[0]) <= SHORT_SUM and kind_of(code) != "b":
-        y = short_sum(g, a, b, *numbers, code)
-    else:
-        y = product(g, a, b, *numbers, code)
-    return g.reshape(y, (1, *y.shape)) if numbers[1] == ((), ()) else y
-
-
 def _matrix_product(g, patches, k, code):
     """Patches [G, N, *out, window * C] times the kernel as a matrix."""
     groups, last = k.shape[0], len(patches.shape) - 1
     matrix = g.reshape(k, (groups, math.prod(k.shape[1:-1]), k.shape[-1]))
     rows = g.reshape(patches, (groups, math.prod(patches.shape[1:last]), patches.shape[last]))
-    y = _contract(g, rows, matrix, ((2,), (1,)), code)
+    y = product_of_groups(g, rows, matrix, ((2,), (1,)), code)
     return g.reshape(y, (*patches.shape[:last], k.shape[-1]))
 
 
@@ -266,7 +248,7 @@ def _by_position(g, x, k, geometry, minor, code):
     products = []
     for low, high in _chunks(k.size // k.shape[-1] * math.prod(out) * batch, out):
         part, count = _lines_of(g, x, first, low, high, k.shape[2 : 2 + rank], geometry)
-        y = _contract(g, copy(g, part, k.shape[2 : 2 + rank], count), k, numbers, code)
+        y = product_of_groups(g, copy(g, part, k.shape[2 : 2 + rank], count), k, numbers, code)
         products.append(g.reshape(y, (y.shape[0], *count[0], batch, y.shape[-1])))
     y = g.concat(products, 1) if rank else products[0]
     return g.transpose(y, [0, rank + 1, *range(1, rank + 1), rank + 2])

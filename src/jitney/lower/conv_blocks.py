@@ -11,7 +11,8 @@ alone, by element d - 1 - r of the kernel.
 
 import math
 
-from .dot import operands_of, product
+from .conv_groups import grouped, product_of_groups
+from .dot import operands_of
 
 
 def is_blocks(p, k) -> bool:
@@ -34,20 +35,15 @@ def in_blocks(g, p, x, k, shape, code):
     x, k = operands_of(g, x, k, code)
     x = g.transpose(x, [lhs[0], *lhs[2:], lhs[1]])
     k = g.reverse(g.transpose(k, [rhs[1], *rhs[2:], rhs[0]]), range(1, rank + 1))
-    channels, results = k.shape[0], k.shape[rank + 1] // groups
-    x = g.reshape(x, (*x.shape[:-1], groups, channels))
-    k = g.reshape(k, (*k.shape[:-1], groups, results))
-    if groups > 1:
-        y = product(g, x, k, ((rank + 2,), (0,)), ((rank + 1,), (rank + 1,)), code)
-    else:  # no batch axis
-        x, k = g.reshape(x, (*x.shape[:-2], channels)), g.reshape(k, (*k.shape[:-2], results))
-        y = g.expand_dims(product(g, x, k, ((rank + 1,), (0,)), ((), ()), code), 0)
+    results = k.shape[-1]
+    x, k = grouped(g, x, rank + 1, groups), grouped(g, k, rank + 1, groups)
+    y = product_of_groups(g, x, k, ((rank + 2,), (1,)), code)
     # [G, N, *pixels, *window, O] -> N, G, O and each axis' pixels with their blocks, as in `out`
     places = {out[0]: [1], out[1]: [0, 2 + 2 * rank]}
     places |= {axis: [2 + a, 2 + rank + a] for a, axis in enumerate(out[2:])}
     y = g.transpose(y, [axis for place in range(rank + 2) for axis in places[place]])
-    sizes = {out[0]: x.shape[0], out[1]: groups * results}
-    sizes |= {axis: x.shape[1 + a] * dilation[a] for a, axis in enumerate(out[2:])}
+    sizes = {out[0]: x.shape[1], out[1]: results}
+    sizes |= {axis: x.shape[2 + a] * dilation[a] for a, axis in enumerate(out[2:])}
     y = g.reshape(y, [sizes[place] for place in range(rank + 2)])
     high = [n - m for n, m in zip(shape, y.shape, strict=True)]
     return g.pad(y, g.lit(0, code), [0] * len(high), high) if any(high) else y
