@@ -12,6 +12,17 @@ TOGETHER = {
     "one after the other": lambda x: jnp.concatenate([x.sum(1), (x + 1).sum(1)]),
     "with something else": lambda x: jnp.stack([x.sum(1), x[:, 0], x.max(1)], -1),
 }
+APART = {
+    "along other axes": lambda x: jnp.concatenate([x.sum(0), x.sum(1)]),
+    "along other axes, and both": lambda x: jnp.concatenate([x.sum(0), x.max(1), x.sum()[None]]),
+    "of other rows": lambda x: jnp.concatenate([x[1:].sum(1), x.sum(1), x[:, :-1].sum(1)]),
+    "two and one": lambda x: jnp.concatenate([x.sum(1), x.max(1), x[:, 1:].sum(1)]),
+    "five": lambda x: jnp.stack([x.sum(1), x.max(1), x.min(1), x.prod(1), (x * x).sum(1)]),
+    "nine": lambda x: jnp.concatenate([(x + k).max(1) for k in range(9)]),
+    "places": lambda x: jnp.concatenate([jnp.argmax(x, 1), jnp.argmin(x, 0)]),
+    "of products": lambda x: jnp.concatenate([(x @ x.T).sum(0), (x.T @ x).sum(0)]),
+    "of one row": lambda x: jnp.concatenate([x[0].sum()[None], x[:, 0].sum()[None], x.max(0)]),
+}
 KERNELS = {"sums and sums of squares": 1, "three of columns": 1, "one after the other": 1}
 OF_ONE_ANOTHER = {
     "computed from the other": lambda x: jnp.stack([jnp.sin(x.sum(1)), x.sum(1)], -1),
@@ -26,10 +37,10 @@ OF_ONE_ANOTHER = {
 
 
 @pytest.mark.parametrize("shape", [(5000, 300), (40, 9), (7, 5000), (1, 1)])
-@pytest.mark.parametrize("name", [*TOGETHER, *OF_ONE_ANOTHER])
+@pytest.mark.parametrize("name", [*TOGETHER, *APART, *OF_ONE_ANOTHER])
 def test_against_eager(name, shape):
     x = np.random.default_rng(0).integers(1, 9, shape).astype("float32")
-    fun = (TOGETHER | OF_ONE_ANOTHER)[name]
+    fun = (TOGETHER | APART | OF_ONE_ANOTHER)[name]
     for f in (fun, lambda x: (fun(x), x.sum(1) + 1), lambda x: fun(x) * 2):
         found = jitney.jit(f)(x)
         with jitney.disable_jit():

@@ -41,10 +41,11 @@ def store_parts(partition, node, view, item, others=()):
         emit_kernel(partition, [(node, view)], item)
         return
     for group in groups_of_parts(partition, [(node, view), *others]):
-        if len(group) > 1:
+        node, view = group[0]
+        if len(group) > 1 or partition.views.get(node.id) is view:  # it is nowhere yet
             emit_kernel(partition, group, item)
         else:
-            emit_into(partition, *group[0], item)
+            emit_into(partition, node, view, item)
 
 
 @step_maker("dynamic_update_slice")
