@@ -10,7 +10,7 @@ _BINARY = ("add", "sub", "mul", "max", "min")
 
 
 class RandomGraph:
-    """`build()` gives (graph, table, inputs)."""
+    """`build()` and `build_joined()` give (graph, table, inputs)."""
 
     def __init__(self, seed, size=12, codes=("f32", "i32", "b1"), big=False):
         self.rng = np.random.default_rng(seed)
@@ -30,6 +30,21 @@ class RandomGraph:
         count = self.rng.integers(1, 4)
         outputs = [self.pick(self.pool[-6:]) for _ in range(count)]
         return self.g.finish(outputs, "random"), self.g.table, self.inputs
+
+    def build_joined(self):
+        """As `build`, but the first output has several of the values one after the other, or sums
+        and greatest ones of them: as gradients of all parameters have."""
+        self.new_input()
+        for _ in range(self.size):
+            self.step()
+        code = self.pick([x.dtype for x in self.pool])
+        pool = [x for x in self.pool if x.dtype == code]
+        pool += [r for x in pool[-6:] for r in (self.reduce(x), self.reduce(x)) if r is not None]
+        pool = [x for x in pool if x.dtype == code]
+        parts = [self.pick(pool) for _ in range(self.rng.integers(2, 10))]
+        joined = self.g.concat([self.g.reshape(x, (x.size,)) for x in parts], 0)
+        outputs = [joined, self.pick(self.pool[-6:])]
+        return self.g.finish(outputs, "joined"), self.g.table, self.inputs
 
     def new_input(self):
         rank = int(self.rng.integers(0, 4))

@@ -20,6 +20,11 @@ def test_larger_programs_agree(seed):
     check_graph(*RandomGraph(seed, size=10, big=True).build(), **_LOOSE)
 
 
+@pytest.mark.parametrize("seed", range(2000, 2080))
+def test_values_one_after_the_other(seed):
+    check_graph(*RandomGraph(seed, size=6, big=seed % 2).build_joined(), **_LOOSE)
+
+
 @pytest.mark.parametrize("code", ["f64", "f16", "bf16", "i8", "u8", "u32", "i64", "u64"])
 def test_every_element_type(code):
     codes = (code, "i32", "b1") if code != "i32" else ("i32", "b1")

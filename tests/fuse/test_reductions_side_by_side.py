@@ -55,3 +55,26 @@ def test_one_kernel_reads_the_array(name):
     text = jitney.jit(TOGETHER[name]).lower(jnp.ones((300, 200))).compile().as_text()
     sums = [p for p in text.split("\n[")[1:] if "sum:" in p or "max:" in p or "min:" in p]
     assert len(sums) == KERNELS[name]
+
+
+@pytest.mark.parametrize("shape", [(1, 2, 0), (0, 3), (0,)])
+def test_of_empty_arrays(shape):
+    def fun(x):
+        line, rows = (x * 2).reshape(0), x.reshape(3, 0)
+        parts = [line.sum(), rows.sum(1).prod(), line.max(initial=3), (line > 0).all()]
+        return jnp.stack(parts), jnp.concatenate([rows.sum(1), rows.min(1, initial=7), line])
+
+    x = jnp.ones(shape)
+    for a, b in zip(jitney.jit(fun)(x), ([0, 0, 3, 1], [0, 0, 0, 7, 7, 7]), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_of_different_shapes():
+    """Parts of one shape that are views of arrays of others."""
+    def fun(x):
+        a, b = jnp.sin(x), jnp.cos(x).T
+        return jnp.concatenate([a.reshape(-1), b.reshape(-1), x.reshape(-1)])
+
+    x = np.arange(6.0, dtype="float32").reshape(2, 3)
+    wanted = np.concatenate([np.sin(x).ravel(), np.cos(x).T.ravel(), x.ravel()])
+    np.testing.assert_allclose(jitney.jit(fun)(x), wanted, rtol=1e-6)

@@ -8,11 +8,14 @@ from . import affine as af
 
 
 def split_groups(shape, target):
-    """Pairs of axis ranges of two shapes with equal products, finest first.
+    """Pairs of axis ranges of two shapes with equal products, finest first; none of empty arrays,
+    of which no element is asked for.
 
     >>> split_groups((6, 4), (2, 3, 4))
     [((0,), (0, 1)), ((1,), (2,))]
     """
+    if 0 in shape:
+        return []
     a = [i for i, n in enumerate(shape) if n != 1]
     b = [i for i, n in enumerate(target) if n != 1]
     groups, i, j = [], 0, 0

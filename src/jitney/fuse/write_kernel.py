@@ -45,7 +45,7 @@ def emit_kernel(partition: Any, roots, item: Item, position=None, beside=()) -> 
     what reductions store beside their results."""
     described = None
     if position is None and not beside:
-        roots = [_strip_reshape(partition, node, view) for node, view in roots]
+        roots = _strip_reshapes(partition, roots)
         described = describe(partition, roots)
     outs = [view for _, view in roots]
     step = reuse(partition, described, outs) if described is not None else None
@@ -54,8 +54,14 @@ def emit_kernel(partition: Any, roots, item: Item, position=None, beside=()) -> 
     item.add(step)
 
 
+def _strip_reshapes(partition: Any, roots):
+    """Roots that only reshape: the loops run over the shape before, if it is that of all."""
+    stripped = [_strip_reshape(partition, node, view) for node, view in roots]
+    is_one_shape = all(node.shape == stripped[0][0].shape for node, _ in stripped)
+    return stripped if is_one_shape else roots
+
+
 def _strip_reshape(partition: Any, node, view):
-    """A root that only reshapes: the loops run over the shape before."""
     while node.op == "reshape" and view.is_contiguous and partition.view_of(node.args[0]) is None:
         node = node.args[0]
         view = view.reshaped(node.shape)

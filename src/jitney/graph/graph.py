@@ -26,6 +26,7 @@ from functools import partial
 import numpy as np
 
 from ..ir.node import Node, NodeTable
+from ..ir.scalar_ops import identity
 from ..ir.types import DTYPE_OF_CODE, kind_of, nbytes_of
 from . import laws
 from .guarded_update import guarded_update
@@ -329,8 +330,11 @@ class GraphBuilder:
         if not axes:
             return x
         shape = tuple([n for i, n in enumerate(x.shape) if i not in axes])
-        if math.prod(x.shape[a] for a in axes) == 1:
+        count = math.prod(x.shape[a] for a in axes)
+        if count == 1:
             return self.reshape(x, shape)
+        if count == 0:
+            return self.full(identity(kind, x.dtype), shape, x.dtype)
         return self.table.intern("reduce", (x,), shape, x.dtype, (kind, axes))
 
     def argreduce(self, kind, x, axis, code) -> Node:
