@@ -26,8 +26,8 @@ MOVES = ("mov", "broadcast", "pbroadcast", "insert", "extract")
 MULTIPLY = re.compile(r"fn?m|mul[ps][sdh]")  # of floats; those of integers begin with pmul
 LOOK_UP = re.compile(r"perm[it]2|cmp\w*p[sd]")  # in two registers; comparisons of floats
 DIVIDE = re.compile(r"div|sqrt")
-SCALE = re.compile(r"scalef")
-ADD = re.compile(r"(?:add|sub|max|min|range|rndscale|scalef)[ps][sd]$")  # of floats
+SCALE = re.compile(r"(?:scalef|reduce)[ps][sd]")
+ADD = re.compile(r"(?:add|sub|max|min|range|rndscale|scalef|reduce)[ps][sd]$")  # of floats
 
 
 class Work(NamedTuple):

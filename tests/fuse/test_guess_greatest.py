@@ -105,6 +105,17 @@ def test_not_guessed_of_rows_that_are_kept():
     assert not is_guessed(jax.nn.softmax, rows())
 
 
+@pytest.mark.skipif(not TARGET.avx512, reason="the exponential of any distance takes more there")
+@pytest.mark.parametrize("name", ["softmax", "shares twice", "odds"])
+def test_guessed_of_long_rows_that_are_kept(name):
+    """More than the first cache holds: they are read once so."""
+    x = rows(70, TARGET.l1_bytes // 8)
+    x[3, 77], x[5, 5], x[6, ::2], x[7] = 90.0, np.nan, -np.inf, -np.inf
+    assert is_guessed(INVARIANT[name], x)
+    got = np.asarray(jax.jit(INVARIANT[name])(x))
+    np.testing.assert_allclose(got, in_numpy(name, x, -1), rtol=1e-5, atol=1e-30)
+
+
 def test_guessed_in_gradients():
     def loss(x):
         return jax.nn.logsumexp(x, 0).sum()

@@ -69,6 +69,21 @@ def test_columns(name, shape):
     check_all_stages(lambda x: PROGRAMS[name](x, axis=axis), values(shape), rtol=2e-4, atol=2e-4)
 
 
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_few_long_rows(name):
+    """From sixteen on threads share them as they are; fewer are cut."""
+    x = values((16, 33_001))
+    check_all_stages(lambda x: PROGRAMS[name](x, axis=-1), x, rtol=2e-4, atol=2e-4)
+    if WIDE and name in ("softmax", "log softmax", "log-sum-exp"):
+        assert is_pipelined(lambda x: PROGRAMS[name](x, axis=-1), x)
+
+
+def test_kernels_of_few_long_rows():
+    kernels = lambda *shape: jitney.jit(jnp.sum, static_argnums=1).lower(
+        values(shape), -1).compile().as_text().count("kernel ")  # fmt: skip
+    assert [kernels(rows, 40_000) for rows in (15, 16, 70)] == [2, 1, 1]
+
+
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "int32"])
 @pytest.mark.parametrize("shape", [(70, 300), (300, 301)])
 @pytest.mark.parametrize("axis", [0, 1])

@@ -15,6 +15,10 @@ BYTES_ALONG = 512  # of a row: eight lines
 # The same where a third cache is far (an Emerald Rapids, 1024 x 1024: softmax .95 to .97 of the
 # time, log-sum-exp .97 to 1.0, layer norm .98; twice or half as many gain less).
 BYTES_ALONG_FAR = 2048
+# The same of a processor that begins four vector instructions a cycle, of rows of which the first
+# cache holds three (a Zen 5, one thread and two, by turns: softmax of 512 x 2048 .97 and .97 of the
+# time, its logarithm .89 and .93, of 1000 x 1000 .94; of longer rows, 200 x 5000, 1.03 and 1.05).
+BYTES_ALONG_SHORT, ROWS_OF_FIRST = 1024, 3
 RESULTS_ALONG = 512  # bytes: of results, which 1024 and 2048 are as good for
 NEAR, SECOND = 3, 2  # into the first cache, into the second
 BYTES_AHEAD = 16384  # where one row of several comes from memory (from 4 KiB on all are as good)
@@ -44,7 +48,13 @@ def along_rows(e, code, stride, extent, row: str) -> str:
     .95 of the time, log-softmax of 256 x 4096 .86; by six or twelve lines less, or nothing)."""
     follows = e.instruction(f"icmp eq i64 {stride}, {extent}")
     nbytes = BYTES_ALONG_FAR if e.target.has_far_third_cache else BYTES_ALONG
-    return e.instruction(f"select i1 {follows}, i64 {nbytes // nbytes_of(code)}, i64 {row}")
+    lines = str(nbytes // nbytes_of(code))
+    if not e.target.has_far_third_cache and e.target.vectors_a_cycle >= 4:
+        most = e.target.l1_bytes // ROWS_OF_FIRST // nbytes_of(code)
+        is_short = e.instruction(f"icmp slt i64 {extent}, {most}")
+        more = BYTES_ALONG_SHORT // nbytes_of(code)
+        lines = e.instruction(f"select i1 {is_short}, i64 {more}, i64 {lines}")
+    return e.instruction(f"select i1 {follows}, i64 {lines}, i64 {row}")
 
 
 class RowsAhead(NamedTuple):

@@ -175,6 +175,10 @@ def _elementary():
         "exp2_32nd_f32", series_quotient(lambda r: (mp.mpf(2) ** r - 1) / r, mp.log(2)),
         lambda r: r / mp.mpf(2) ** r, -half, half, (0, 1), "float",
     )
+    yield Fit(
+        "exp2_in_32nd_f32", series_quotient(lambda r: (mp.mpf(2) ** r - 1) / r, mp.log(2)),
+        lambda r: r / mp.mpf(2) ** r, "1e-30", 2 * half, (0, 1), "float",
+    )
     cubic_weight = lambda f: f**2 if abs(f) < TINY else f**3 / mp.log1p(f)
     yield Fit("log_f32", _log_cubic(), cubic_weight, "-0.2501", "0.5001", tuple(range(9)), "float")
     yield Fit(

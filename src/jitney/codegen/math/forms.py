@@ -33,6 +33,7 @@ LN2_LOW_POSITIVE = {
 }
 _PACKED = {"float": "ps", "double": "pd"}
 _MASK = {"float": "i16", "double": "i8"}
+_DOWN = 8 | 1  # no exceptions; towards -inf
 
 
 def polynomial(e, x, name):
@@ -177,6 +178,33 @@ def bounded(e, x, limit):
         return e.intrinsic(
             f"llvm.x86.avx512.mask.range.{kind}.512", v.type,
             [v, e.like(v, limit), "i32 2", e.like(v, 0.0), f"{_MASK[v.type]} -1", "i32 4"],
+        )  # fmt: skip
+
+    return by_registers(e, one, x)
+
+
+def added_down(e, a, b):
+    """AVX-512: a + b, rounded down."""
+
+    def one(v, w):
+        return e.intrinsic(
+            f"llvm.x86.avx512.add.{_PACKED[v.type]}.512", v.type, [v, w, f"i32 {_DOWN}"]
+        )
+
+    return by_registers(e, one, a, b)
+
+
+def remainder_below(e, x, places):
+    """AVX-512: x less what is left of it when it is rounded down to so many binary places, at most
+    15; 0 of an infinite x.
+
+    One instruction (Intel's manual, volume 2, VREDUCEPS).
+    """
+
+    def one(v):
+        return e.intrinsic(
+            f"llvm.x86.avx512.mask.reduce.{_PACKED[v.type]}.512", v.type,
+            [v, f"i32 {places << 4 | _DOWN}", e.like(v, 0.0), f"{_MASK[v.type]} -1", "i32 4"],
         )  # fmt: skip
 
     return by_registers(e, one, x)
