@@ -4,6 +4,9 @@ In: an index into a shape, whose loops have known extents, and another shape of 
 Out: the index into that, if it can be said without a division.
 """
 
+import functools
+from typing import NamedTuple
+
 from . import affine as af
 
 
@@ -36,17 +39,40 @@ def split_groups(shape, target):
     return groups
 
 
+class Group(NamedTuple):
+    """Axes of two shapes with equal products (`split_groups`), and the strides of each within
+    them."""
+
+    left: tuple[int, ...]
+    right: tuple[int, ...]
+    of_left: tuple[int, ...]
+    of_right: tuple[int, ...]
+
+
+@functools.lru_cache(maxsize=4096)  # few hundred bytes each; one kernel asks thousands of times
+def _groups(shape: tuple[int, ...], target: tuple[int, ...]) -> tuple[Group, ...]:
+    return tuple([
+        Group(left, right, af.contiguous_strides([shape[axis] for axis in left]),
+              af.contiguous_strides([target[axis] for axis in right]))
+        for left, right in split_groups(shape, target)
+    ])  # fmt: skip
+
+
 def joined_places(index, shape, target):
-    """index into `target` -> for each group of axes of two shapes (`split_groups`) the linear place
-    within it."""
-    for left, right in split_groups(shape, target):
-        extents = [target[axis] for axis in right]
-        yield left, right, af.dot([index[a] for a in right], af.contiguous_strides(extents))
+    """index into `target` -> for each group of axes of two shapes the linear place within it."""
+    for group in _groups(shape, target):
+        yield group, _place(index, group)
 
 
-def decompose(builder, position, extents):
-    """The multi-index of a linear position in a box of `extents`, if it needs no division."""
-    strides = af.contiguous_strides(extents)
+def _place(index, group: Group):
+    if len(group.right) == 1:
+        return index[group.right[0]]
+    return af.dot([index[a] for a in group.right], group.of_right)
+
+
+def decompose(builder, position, strides):
+    """The multi-index of a linear position in a box of these row-major strides, if it needs no
+    division."""
     rest, result = position, []
     for stride in strides:
         if stride == 1:
@@ -70,10 +96,13 @@ def decompose(builder, position, extents):
 def reshaped_index(builder, index, shape, target):
     """index into `target` -> index into `shape` (same size), or None if it needs a division."""
     inner = [af.ZERO] * len(shape)
-    for left, _, place in joined_places(index, shape, target):
-        parts = decompose(builder, place, [shape[axis] for axis in left])
+    for group, place in joined_places(index, shape, target):
+        if len(group.left) == 1:
+            inner[group.left[0]] = place
+            continue
+        parts = decompose(builder, place, group.of_left)
         if parts is None:
             return None
-        for axis, part in zip(left, parts, strict=True):
+        for axis, part in zip(group.left, parts, strict=True):
             inner[axis] = part
     return tuple(inner)

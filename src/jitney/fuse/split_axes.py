@@ -33,12 +33,12 @@ def ask_for_split(builder: Any, node: Node, index) -> None:
     if not builder.may_split or operand.op not in _VIEWS:
         return
     splits = {}
-    for left, right, place in joined_places(index, operand.shape, node.shape):
-        parts = [operand.shape[axis] for axis in left]
-        if decompose(builder, place, parts) is not None:
+    for group, place in joined_places(index, operand.shape, node.shape):
+        if decompose(builder, place, group.of_left) is not None:
             continue
+        parts = [operand.shape[axis] for axis in group.left]
         position = builder.position_of.get(place[1][0][0])
-        if len(right) > 1 or position is None or place != af.variable(place[1][0][0]):
+        if len(group.right) > 1 or position is None or place != af.variable(place[1][0][0]):
             return  # not one of the kernel's loops
         if builder.shape[position] != math.prod(parts):
             return  # but for a part of it
