@@ -3,12 +3,13 @@
 In: the assembly of a program of one kernel (`jitney.explain(f, …).as_text("asm")`). Out:
 `work(assembly)`: for each of its loops, how many 32-bit lanes of vector arithmetic it spends on an
 element, and how many of them are multiplications, look-ups in tables of two registers and
-comparisons, how many additions (and differences, extremes, roundings and scalings by powers of two,
-which the units that add do on Zen 4 and 5), and divisions, which fewer units can do; each scaling
-takes the place of several. Every vector instruction counts as one: additions and look-ups in one
-register as well. Loads, stores and moves of registers do not count, nor does the loop of what is
-left over, nor the way for rare arguments, which lies behind the loop. Loops run one after another,
-so their times add up.
+comparisons, how many additions (and differences, extremes, roundings, their remainders and scalings
+by powers of two, which the units that add do on Zen 4 and 5), and divisions, which fewer units can
+do; each scaling takes the place of several, and a remainder that of a scaling (a Zen 5 begins one
+of either a cycle, and two additions). Every vector instruction counts as one: additions and
+look-ups in one register as well. Loads, stores and moves of registers do not count, nor does the
+loop of what is left over, nor the way for rare arguments, which lies behind the loop. Loops run one
+after another, so their times add up.
 """
 
 import re

@@ -127,8 +127,9 @@ def test_look_ups_and_comparisons_of_floats_are_counted_apart():
     assert instructions.work("# kernel\n.LBB0_1:\n" + body) == [instructions.Work(5, 0, 0, 3)]
 
 
-def test_scalings_take_the_place_of_several():
-    body = "\tvscalefps\t%zmm1, %zmm2, %zmm3\n\tvaddps\t%zmm1, %zmm2, %zmm3\n"
+@pytest.mark.parametrize("scaling", ["vscalefps\t%zmm1, %zmm2", "vreduceps\t$89, %zmm2"])
+def test_scalings_take_the_place_of_several(scaling):
+    body = f"\t{scaling}, %zmm3\n\tvaddps\t%zmm1, %zmm2, %zmm3\n"
     loop = f"# kernel\n.LBB0_1:\n{body}\taddq\t$16, %rax\n\tcmpq\t%rsi, %rax\n\tjl\t.LBB0_1\n"
     (work,) = instructions.work(loop)
     assert work == instructions.Work(2, 0, 0, 0, 1, 2)
@@ -139,7 +140,7 @@ def test_scalings_take_the_place_of_several():
 
 
 def test_sums_are_told_from_products_and_integers():
-    sums = "addps subpd maxps minss rangeps rndscaleps scalefps addsd".split()
+    sums = "addps subpd maxps minss rangeps rndscaleps scalefps reduceps addsd".split()
     others = "fmadd213ps mulps paddd psubq pmaxsd addsubps divps cmpltps permps".split()
     assert all(map(instructions.ADD.match, sums))
     assert not any(map(instructions.ADD.match, others))

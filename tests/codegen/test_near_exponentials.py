@@ -44,8 +44,8 @@ def test_good_to_the_rounding_of_the_exponent(kernel, h):
     np.testing.assert_allclose(got, np.exp2(exact + RAISED), rtol=1.6e-7 + 60 * 2.0**-25)
 
 
-def test_exact_where_whole(kernel):
-    """The greatest is 1, whatever it is: there is nothing to round."""
+def test_of_whole_32nds(kernel):
+    """What has no remainder is as good as the table: the greatest element's exponential is 1."""
     for h in np.float32([0.0, -5.0, 3.25, 1e5, -1e8, 3e37]):
         got = kernel(np.zeros(32, np.float32), np.full(32, -h, np.float32))
         with np.errstate(over="ignore"):

@@ -16,8 +16,9 @@ BYTES_ALONG = 512  # of a row: eight lines
 # time, log-sum-exp .97 to 1.0, layer norm .98; twice or half as many gain less).
 BYTES_ALONG_FAR = 2048
 # The same of a processor that begins four vector instructions a cycle, of rows of which the first
-# cache holds three (a Zen 5, one thread and two, by turns: softmax of 512 x 2048 .97 and .97 of the
-# time, its logarithm .89 and .93, of 1000 x 1000 .94; of longer rows, 200 x 5000, 1.03 and 1.05).
+# cache holds three (a Zen 5, one thread and two, by turns: softmax of 512 x 2048 .98 and .96 of the
+# time, its logarithm .94 and .94; softmax of 1000 x 1000 .98 and .97, of 300 x 3500 1.09 and .98;
+# of longer rows, 200 x 5000, it would take 1.07 and 1.06).
 BYTES_ALONG_SHORT, ROWS_OF_FIRST = 1024, 3
 RESULTS_ALONG = 512  # bytes: of results, which 1024 and 2048 are as good for
 NEAR, SECOND = 3, 2  # into the first cache, into the second
@@ -47,14 +48,20 @@ def along_rows(e, code, stride, extent, row: str) -> str:
     of each set of the first cache (a Zen 4, two threads, by turns: layer norm of 1024 x 1024 .92 to
     .95 of the time, log-softmax of 256 x 4096 .86; by six or twelve lines less, or nothing)."""
     follows = e.instruction(f"icmp eq i64 {stride}, {extent}")
-    nbytes = BYTES_ALONG_FAR if e.target.has_far_third_cache else BYTES_ALONG
-    lines = str(nbytes // nbytes_of(code))
-    if not e.target.has_far_third_cache and e.target.vectors_a_cycle >= 4:
-        most = e.target.l1_bytes // ROWS_OF_FIRST // nbytes_of(code)
-        is_short = e.instruction(f"icmp slt i64 {extent}, {most}")
-        more = BYTES_ALONG_SHORT // nbytes_of(code)
-        lines = e.instruction(f"select i1 {is_short}, i64 {more}, i64 {lines}")
+    lines = _elements_along(e, nbytes_of(code), extent)
     return e.instruction(f"select i1 {follows}, i64 {lines}, i64 {row}")
+
+
+def _elements_along(e, nbytes: int, extent) -> str:
+    """How far ahead, as an operand, of rows of so many elements that follow one another."""
+    if e.target.has_far_third_cache:
+        return str(BYTES_ALONG_FAR // nbytes)
+    if e.target.vectors_a_cycle < 4:
+        return str(BYTES_ALONG // nbytes)
+    most = e.target.l1_bytes // ROWS_OF_FIRST // nbytes
+    is_short = e.instruction(f"icmp slt i64 {extent}, {most}")
+    near, far = BYTES_ALONG // nbytes, BYTES_ALONG_SHORT // nbytes
+    return e.instruction(f"select i1 {is_short}, i64 {far}, i64 {near}")
 
 
 class RowsAhead(NamedTuple):

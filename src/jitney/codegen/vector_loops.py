@@ -194,6 +194,7 @@ class VectorLoops:
 
     def _advance(self, low, high, span):
         """Where the unmasked loop stopped: low + (high - low) / span * span."""
+        assert span & (span - 1) == 0, "a number of copies that is no power of two"
         e = self.e
         length, whole, at = e.fresh(), e.fresh(), e.fresh()
         e.emit_raw(f"  {length} = sub i64 {high}, {low}")

@@ -70,9 +70,8 @@ def may_guess(kernel: Kernel, used: list[Expr], target: CpuTarget) -> bool:
 def _lies_near(kernel: Kernel, used: list[Expr], target: CpuTarget) -> bool:
     """Whether the first cache holds what is in the pipeline: there looking for the greatest costs a
     twentieth. Others are read once instead of twice (a Zen 5, one thread and two, by turns: softmax
-    of 256 x 4096 .64 and .65 of the time, of 128 x 8192 .77 and .80, of 300 x 3500 .68 and .71)."""
-    plain = all(len(stage.loops) == 1 for stage in kernel.stages)
-    return not plain or bytes_in_pipeline(kernel, used) <= target.l1_bytes
+    of 256 x 4096 .70 and .75 of the time, of 128 x 8192 .83 and .84, of 300 x 3500 .71 and .74)."""
+    return bytes_in_pipeline(kernel, used) <= target.l1_bytes
 
 
 def _telling(kernel: Kernel) -> list[Reduction]:

@@ -37,8 +37,9 @@ PAGE = 4096
 # 8.9, 15 to 18, of 16 MiB 12 to 15, 22 to 26; log-sum-exp of 32 MiB 8.0, 10.2, of 64 MiB 13.4,
 # 12.6).
 # A Zen 5, whose second cache is of 1 MiB, one thread and two, by turns: softmax of 64 x 16400, of
-# which a pipeline has 257 KiB, .60 and .62 of the time, of 32 x 50257 .62 and .70.
-NEAR_BYTES, FAR_BYTES, HEAVY = 32 << 10, 256 << 10, 10
+# which a pipeline has 257 KiB, .61 and .63 of the time, of 32 x 50257 .61 and .68 (where 256 KiB
+# were the most).
+NEAR_BYTES, HEAVY = 32 << 10, 10
 MEMORY_BYTES = 96 << 20
 # Rows that a pipeline of columns asks for before it reads them. From memory eight: its latency is
 # several rows long. In the caches three: of rows that lie 4 KiB apart, which two stages read and
@@ -158,5 +159,5 @@ def _is_worth(kernel: Kernel, used: list[Expr], target: CpuTarget) -> bool:
         # 495 us, in a pipeline 588; softmax 226, 233, of bfloats 621, 609, with a mask 277, 261)
     if kernel.stream:
         return heavy and nbytes <= NEAR_BYTES
-    far_bytes = max(FAR_BYTES, target.l2_bytes)
-    return nbytes * rows < MEMORY_BYTES and nbytes <= (far_bytes if heavy else NEAR_BYTES)
+    most = target.l2_bytes if heavy else NEAR_BYTES
+    return nbytes * rows < MEMORY_BYTES and nbytes <= most

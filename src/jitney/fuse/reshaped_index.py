@@ -49,7 +49,8 @@ class Group(NamedTuple):
     of_right: tuple[int, ...]
 
 
-@functools.lru_cache(maxsize=4096)  # few hundred bytes each; one kernel asks thousands of times
+# One kernel asks for few pairs of shapes thousands of times. Some hundred bytes each.
+@functools.lru_cache(maxsize=4096)
 def _groups(shape: tuple[int, ...], target: tuple[int, ...]) -> tuple[Group, ...]:
     return tuple([
         Group(left, right, af.contiguous_strides([shape[axis] for axis in left]),
@@ -65,6 +66,7 @@ def joined_places(index, shape, target):
 
 
 def _place(index, group: Group):
+    """Of one axis its own index: most groups have one."""
     if len(group.right) == 1:
         return index[group.right[0]]
     return af.dot([index[a] for a in group.right], group.of_right)
@@ -97,7 +99,7 @@ def reshaped_index(builder, index, shape, target):
     """index into `target` -> index into `shape` (same size), or None if it needs a division."""
     inner = [af.ZERO] * len(shape)
     for group, place in joined_places(index, shape, target):
-        if len(group.left) == 1:
+        if len(group.left) == 1:  # most: without it, partitions full of reshapes take 1.07
             inner[group.left[0]] = place
             continue
         parts = decompose(builder, place, group.of_left)

@@ -15,8 +15,8 @@ from ..ir.node import Node
 SPLIT_SIZE = 32768  # reductions of at least this many elements and few rows are split
 SPLIT_ROWS = 64
 # The same along the last axes: so many rows are enough for threads to share, and in one kernel they
-# are read once (a Zen 5, one thread and two, by turns: log-sum-exp of 32 x 50257 .44 and .44 of the
-# time, its softmax .62 and .70, sums .94 and .97, of 16 x 65536 .86 and .90).
+# are read once (a Zen 5, one thread and two, by turns: log-sum-exp of 32 x 50257 .45 and .44 of the
+# time, its softmax .64 and .44, its logarithm .60 and .40).
 SPLIT_RUNS = 16
 LEAST_COLUMNS = 16  # that are reduced row by row: vectors of them are filled
 PIECE = 16384

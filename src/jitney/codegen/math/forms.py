@@ -195,8 +195,7 @@ def added_down(e, a, b):
 
 
 def remainder_below(e, x, places):
-    """AVX-512: x less what is left of it when it is rounded down to so many binary places, at most
-    15; 0 of an infinite x.
+    """AVX-512: x less x rounded down to so many binary places, at most 15; 0 of an infinite x.
 
     One instruction (Intel's manual, volume 2, VREDUCEPS).
     """
