@@ -22,7 +22,8 @@ struct Slab {
   const typename Code::Stored* in;
   typename Code::Stored* out;
   int64_t n, inner, width, chunk;
-  bool far;  // the result goes past the caches
+  bool far;   // the result goes past the caches
+  bool down;  // blocks are walked down
   int64_t chunks() const { return (n + chunk - 1) / chunk; }
 };
 
@@ -128,7 +129,8 @@ static void scan_slab(const Slab<Code>& s) {
     return fence_far_stores(s.far);
   }
   const int64_t start = kReverse ? (s.n - 1) * s.inner : 0;
-  scan_block<Code, Op>(s.in + start, s.out + start, s.n, kReverse ? -s.inner : s.inner, s.width, before, total);
+  scan_block<Code, Op>(s.in + start, s.out + start, s.n, kReverse ? -s.inner : s.inner, s.width, s.down,
+                       before, total);
 }
 
 template <class Code, class Op, bool kReverse>
@@ -156,7 +158,8 @@ static void scan_pieces(void* const* ptrs, const int64_t* params, int64_t lo, in
     for (int64_t j = first; j < last; j += kMost) {
       const int64_t width = last - j < kMost ? last - j : kMost;
       const E* in = static_cast<const E*>(ptrs[0]) + at + j;
-      scan_slab<Code, Op, kReverse>({in, static_cast<E*>(ptrs[1]) + at + j, n, inner, width, chunk, far});
+      scan_slab<Code, Op, kReverse>({in, static_cast<E*>(ptrs[1]) + at + j, n, inner, width, chunk, far,
+                                      params[5] != 0});
     }
   }
 }
@@ -237,7 +240,7 @@ struct CumMin : Extreme<T, false> {};
 template <class T, class Part>
 struct ComplexSum {
   static void run(void* const* ptrs, const int64_t* params, int64_t lo, int64_t hi) {
-    const int64_t doubled[5] = {params[0], 2 * params[1], params[2], 2 * params[3], params[4]};
+    const int64_t doubled[6] = {params[0], 2 * params[1], params[2], 2 * params[3], params[4], params[5]};
     scan<Plain<Part>, Sum<Part>>(ptrs, doubled, lo, hi);
   }
 };

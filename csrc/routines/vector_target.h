@@ -16,12 +16,12 @@
 #define JITNEY_BEGIN_TARGET_AVX2 \
   _Pragma("clang attribute push(__attribute__((target(\"avx2,popcnt,f16c\"))), apply_to = function)")
 #define JITNEY_BEGIN_TARGET_AVX512                                                           \
-  _Pragma("clang attribute push(__attribute__((target(\"avx512f,avx512bw,avx512dq,avx512vl,popcnt,f16c\"))), " \
+  _Pragma("clang attribute push(__attribute__((target(\"avx512f,avx512bw,avx512dq,avx512vl,popcnt,f16c,prfchw\"))), " \
           "apply_to = function)")
 #define JITNEY_END_TARGET _Pragma("clang attribute pop")
 #elif defined(__x86_64__)
 #define JITNEY_BEGIN_TARGET_AVX2 _Pragma("GCC push_options") _Pragma("GCC target(\"avx2,popcnt,f16c\")")
 #define JITNEY_BEGIN_TARGET_AVX512 \
-  _Pragma("GCC push_options") _Pragma("GCC target(\"avx512f,avx512bw,avx512dq,avx512vl,popcnt,f16c\")")
+  _Pragma("GCC push_options") _Pragma("GCC target(\"avx512f,avx512bw,avx512dq,avx512vl,popcnt,f16c,prfchw\")")
 #define JITNEY_END_TARGET _Pragma("GCC pop_options")
 #endif

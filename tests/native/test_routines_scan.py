@@ -23,12 +23,12 @@ SHAPES += [(2, 17, 3), (1, 40, 700), (3, 5, 64), (2, 3, 0)]
 SHAPES += [(1, 9000, 3), (1, 3000, 12), (2, 2100, 23), (1, 1500, 38), (1, 900, 65)]
 
 
-def run(name, x, reverse, block=0, far=0):
+def run(name, x, reverse, block=0, far=0, down=0):
     outer, n, inner = x.shape
     out = np.empty_like(x)
     width = block or max(inner, 1)
     extent = outer * -(-inner // width) if inner else 0
-    call(f"{name}", [x, out], [n, inner, reverse, block, far], extent, 2)
+    call(f"{name}", [x, out], [n, inner, reverse, block, far, down], extent, 2)
     return out
 
 
@@ -142,11 +142,11 @@ def test_blocks_of_columns_and_in_place(routine):
         for block in (1, 7, 16, 50, 80):
             assert same_bits(run(routine, x, reverse, block), want)
         same = x.copy()
-        call(routine, [same, same], [11, 50, reverse, 0, 0], 3)
+        call(routine, [same, same], [11, 50, reverse, 0, 0, 0], 3)
         assert same_bits(same, want)
         row = np.ascontiguousarray(x.reshape(1, -1, 1))
         want = run(routine, row, reverse)
-        call(routine, [row, row], [row.size, 1, reverse, 0, 0], 1)
+        call(routine, [row, row], [row.size, 1, reverse, 0, 0, 0], 1)
         assert same_bits(row, want)
 
 
@@ -171,7 +171,7 @@ def test_long_axes_in_chunks(name, shape, reverse):
             native.set_num_threads(threads)
             results.append(run(f"{routine}_{name}", x, reverse))
             same = x.copy()
-            call(f"{routine}_{name}", [same, same], [*shape[1:], reverse, 0, 1], shape[0])
+            call(f"{routine}_{name}", [same, same], [*shape[1:], reverse, 0, 1, 0], shape[0])
             results.append(same)
         native.set_num_threads(0)
         assert all(same_bits(r, results[0]) for r in results)
@@ -191,9 +191,10 @@ def test_blocks_of_columns_in_registers(name, block, reverse):
     block = min(block, 1024 // x.itemsize)
     wide = x.astype(np.float32) if name == "bf16" else x
     want = flip(np.cumsum(flip(wide, reverse), axis=1, dtype=wide.dtype), reverse).astype(x.dtype)
-    assert same_bits(run(f"cumsum_{name}", x, reverse, block), want)
     greatest = flip(np.maximum.accumulate(flip(wide, reverse), axis=1), reverse).astype(x.dtype)
-    assert same_bits(run(f"cummax_{name}", x, reverse, block), greatest)
+    for down in (0, 1):
+        assert same_bits(run(f"cumsum_{name}", x, reverse, block, down=down), want)
+        assert same_bits(run(f"cummax_{name}", x, reverse, block, down=down), greatest)
 
 
 @pytest.mark.parametrize("shape", [(1, 200_003, 1), (3, 4096, 1), (2, 5001, 4), (1, 300, 2500),

@@ -203,7 +203,8 @@ def store_cumulative(partition, node, view, item):
     is_cut = not is_block and _is_cut(kind, node.dtype, n, inner)
     together = cost < 40000 or pieces < FEW_SLABS and is_cut
     far = int(node.size * width >= large_result(partition.target))
-    params = (n, inner, int(reverse), block, far)
+    down = int(partition.target.vectors_a_cycle >= 4)
+    params = (n, inner, int(reverse), block, far, down)
     _native(partition, item, f"cum{kind}_{node.dtype}", [source, view], params, pieces,
             pieces if together else max(1, pieces // 16), [1], cost)
 
