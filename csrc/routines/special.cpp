@@ -3,6 +3,7 @@
 // Sources: the series and the continued fraction of the incomplete gamma function (Abramowitz and Stegun 6.5.29,
 // 6.5.31), each with its derivative with respect to a, term by term; the zeta function of Hurwitz by Euler's and
 // Maclaurin's formula (23.2); digamma and log-gamma by Stirling's series after the recurrence (6.1.40, 6.3.18).
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -15,6 +16,7 @@ namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN(), kInf = std::numeric_limits<double>::infinity();
 constexpr double kEpsilon = 0x1p-53;
+constexpr double kLarge = 1e8;   // from here on two terms of the formula are enough, and q^-s may be 0 where the sum is not
 constexpr int kTerms = 1 << 20;  // six times the root of a are needed
 constexpr double kStirling = 10;  // from here on eight terms of the series are good to 1e-17
 
@@ -107,6 +109,9 @@ double inverse_power(double a, double s) {
   return result;
 }
 
+// Where nine terms and the formula are good for all digits: the caller has its value.
+bool is_ordinary(double s, double q) { return s > 1 && s <= 64 && q > 0 && q <= kLarge; }
+
 // The sum of (q + n)^-s over n >= 0.
 double zeta(double s, double q) {
   if (std::isnan(s) || std::isnan(q) || s < 1) return kNaN;
@@ -116,6 +121,7 @@ double zeta(double s, double q) {
     if (s != std::floor(s)) return kNaN;  // powers of a negative number
   }
   if (std::isinf(q) || std::isinf(s)) return std::isinf(q) ? 0 : q > 1 ? 0 : q == 1 ? 1 : kInf;
+  if (q > kLarge) return (1 / (s - 1) + 0.5 / q) * std::pow(q, 1 - s);
   constexpr double kDirect = 9;  // terms, and where the others begin at least
   double total = 0, a = q;
   for (int n = 0; n < kDirect || a < kDirect; ++n) {
@@ -150,11 +156,27 @@ double digamma(double x) {
   return logs_of(1 - x).digamma - kPi / std::tan(kPi * (x - std::floor(x)));
 }
 
+// m! with the sign of the derivative m of digamma.
+double signed_factorial(double m) {
+  const double factorial = m <= 170 ? std::tgamma(m + 1) : kInf;
+  return std::fmod(m, 2) == 0 ? -factorial : factorial;
+}
+
 double polygamma(double m, double x) {
   if (!(m >= 0) || m != std::floor(m) || std::isinf(m)) return kNaN;
-  if (m == 0) return digamma(x);
-  const double factorial = m <= 170 ? std::tgamma(m + 1) : kInf;
-  return (std::fmod(m, 2) == 0 ? -factorial : factorial) * zeta(m + 1, x);
+  return m == 0 ? digamma(x) : signed_factorial(m) * zeta(m + 1, x);
+}
+
+double zeta_from(double s, double q, double near) { return is_ordinary(s, q) ? near : zeta(s, q); }
+
+double polygamma_from(double m, double x, double near) {
+  static const auto factorials = [] {
+    std::array<double, 64> found;
+    for (int n = 0; n < 64; ++n) found[n] = signed_factorial(n);
+    return found;
+  }();
+  if (!is_ordinary(m + 1, x) || m != std::floor(m)) return polygamma(m, x);
+  return factorials[static_cast<int>(m)] * near;
 }
 
 // ptrs [first, second, out], each an element a piece
@@ -165,13 +187,22 @@ void each(void* const* ptrs, const int64_t*, int64_t lo, int64_t hi) {
   for (int64_t i = lo; i < hi; ++i) out[i] = function(first[i], second[i]);
 }
 
+// ptrs [first, second, the formula's value, out], each an element a piece
+template <double (*function)(double, double, double)>
+void each_from(void* const* ptrs, const int64_t*, int64_t lo, int64_t hi) {
+  const double *first = static_cast<const double*>(ptrs[0]), *second = static_cast<const double*>(ptrs[1]);
+  const double* near = static_cast<const double*>(ptrs[2]);
+  double* out = static_cast<double*>(ptrs[3]);
+  for (int64_t i = lo; i < hi; ++i) out[i] = function(first[i], second[i], near[i]);
+}
+
 }  // namespace
 
 void add_special_routines() {
   add_routine("igamma_grad_a", each<igamma_grad_a>);
   add_routine("random_gamma_grad", each<random_gamma_grad>);
-  add_routine("zeta", each<zeta>);
-  add_routine("polygamma", each<polygamma>);
+  add_routine("zeta", each_from<zeta_from>);
+  add_routine("polygamma", each_from<polygamma_from>);
 }
 
 }  // namespace jitney

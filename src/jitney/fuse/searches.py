@@ -94,7 +94,7 @@ def _inner(partition, node, item) -> None:
 
 
 NS_PER_SPECIAL = {"igamma_grad_a": 300.0, "random_gamma_grad": 300.0, "igamma_f64": 100.0,
-                  "igammac_f64": 100.0}  # others, as zeta: 60
+                  "igammac_f64": 100.0, "zeta": 3.0, "polygamma": 3.0}  # others: 60
 
 
 def _special(partition, node, item) -> None:
@@ -103,7 +103,8 @@ def _special(partition, node, item) -> None:
     (result,) = _results(partition, node)
     count, name = math.prod(result.shape), node.attrs[2]
     cost = NS_PER_SPECIAL.get(name, 60.0) * count
-    _native(partition, item, name, [*views, result], (), count, _grain(count, cost), [2], cost)
+    _native(partition, item, name, [*views, result], (), count, _grain(count, cost),
+            [len(views)], cost)
 
 
 CALLS["special"] = _special

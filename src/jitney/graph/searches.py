@@ -51,8 +51,8 @@ def interpret_inner(node, a, b):
     return (np.array([found.real, found.imag], a.dtype),)
 
 
-def interpret_special(node, x, y):
-    """A special function of two numbers, by its name."""
+def interpret_special(node, x, y, *_):
+    """A special function of two numbers, by its name; what else is given is its value, nearly."""
     return (getattr(special_values, node.attrs[2])(x, y),)
 
 

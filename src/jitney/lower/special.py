@@ -1,8 +1,8 @@
 """Lowering of functions without a formula of the graph's own operations.
 
-The incomplete gamma functions, their derivatives, zeta and polygamma are native routines, in
-float64: their series end when they have converged, which differs from element to element. The
-incomplete beta function is SciPy's, as a python step. `mulhi` is arithmetic; the others are
+The incomplete gamma functions and their derivatives are native routines, in float64: their series
+end when they have converged, which differs from element to element (zeta and polygamma: zeta.py).
+The incomplete beta function is SciPy's, as a python step. `mulhi` is arithmetic; the others are
 callbacks and selections.
 """
 
@@ -28,7 +28,7 @@ def lower_incomplete_gamma(ctx, eqn, *values):
     return _call(ctx, eqn, values, f"{eqn.primitive.name}_{goal}")
 
 
-@lower_rule("igamma_grad_a", "random_gamma_grad", "zeta", "polygamma")
+@lower_rule("igamma_grad_a", "random_gamma_grad")
 def lower_special(ctx, eqn, *values):
     return _call(ctx, eqn, values, eqn.primitive.name)
 
