@@ -13,6 +13,7 @@ from jitney.backend import object_cache
 from jitney.backend.host import host_target
 from jitney.codegen import vector_loops
 from jitney.codegen.loop_parts import find_parts
+from jitney.codegen.rolled_loop import can_roll
 from jitney.codegen.staggered_loop import type_of
 
 WIDE = pytest.mark.skipif(not host_target().avx512, reason="needs 32 vector registers")
@@ -92,19 +93,40 @@ ELEMENTS = {
     "part of it": lambda x: jnp.exp(x[3:-5]) * jnp.log1p(x[7:-1] ** 2),
     "elements by number": lambda x: jnp.exp(-x * jnp.arange(x.size)),
     "whole numbers": lambda x: jnp.exp(x.astype(jnp.int16) * 0.5).astype(jnp.int32),
+    "quotients": lambda x: jnp.exp(x) + jnp.arange(x.size) // (1 + abs(jnp.int32(x) % 7)),
+    "looked up": lambda x: jnp.exp(x) * x[jnp.argsort(jnp.cos(x[:999]))[jnp.int32(abs(x)) % 999]],
+    "rows": lambda x: jnp.exp(x[: x.size // 3 * 3].reshape(3, -1).T).T * x[0],
 }
 
 
 # Pieces end with whole turns and in the midst of them; rows of a length that is no whole vector.
 @WIDE
-@pytest.mark.parametrize("size", [262500, 270000, 401500])
+@pytest.mark.parametrize("size", [66000, 262500, 270000, 401500])
 @pytest.mark.parametrize("name", ELEMENTS)
 def test_elements(monkeypatch, name, size):
     found = compare(monkeypatch, ELEMENTS[name], numbers(size))
     staggered = ["exp", "gelu", "softplus"]
-    if host_target().vectors_a_cycle >= 4:  # that has fewer parts than three otherwise
+    if host_target().vectors_a_cycle >= 4 and size > 262144:  # else it has fewer parts than three
         staggered.append("sum of exponentials")
     assert found or name not in staggered
+
+
+@WIDE
+def test_long_loops_have_no_code_for_their_ends():
+    x, sums = numbers(300_000), lambda x: jnp.exp(x).sum()
+    count = lambda fun, x: jax.explain(fun, x, rounds=1).as_text("llvm").count(".scalef.")
+    short, rolled, long = count(jnp.exp, x[:9000]), count(jnp.exp, x), count(sums, x)
+    assert 0 < rolled <= short < long
+
+
+@WIDE
+def test_loops_in_loops_are_rolled_sooner():
+    """As many elements: of a call by itself not, of one that is repeated."""
+    x = numbers(5000)
+    text = lambda fun: jax.explain(fun, x, rounds=1).as_text("kernels")
+    once = lambda x: jnp.exp(x[::-1]) - jnp.tanh(x)
+    again = lambda x: jax.lax.fori_loop(0, 9, lambda _, x: once(x), x)
+    assert " rolled" not in text(once) and " rolled" in text(again)
 
 
 @WIDE
@@ -119,7 +141,21 @@ def test_results_in_the_place_of_an_argument(fun):
 
 @WIDE
 def test_few_elements_are_compiled_quickly(monkeypatch):
-    assert compare(monkeypatch, jnp.exp, numbers(200_000)) == 0
+    assert compare(monkeypatch, jnp.exp, numbers(60_000)) == 0
+    assert compare(monkeypatch, lambda x: jnp.exp(x).sum(), numbers(60_000)) == 0
+
+
+def test_what_may_be_rolled():
+    body = find_parts(EXPONENTIAL, "%i", {}, 2)
+    assert can_roll(body)
+    store = next(line for line in body.lines if line.text.startswith("  store"))
+    store.part = 0  # it would store the first vector before that is computed
+    assert not can_roll(body)
+    for line in (
+        "  %d = sdiv <16 x i32> %x, %x",  # of zeros
+        "  %d = call <16 x float> @llvm.masked.gather.v16f32(<16 x ptr> %z)",  # at no address
+    ):
+        assert not can_roll(find_parts([*EXPONENTIAL[:-1], line], "%i", {}, 2))
 
 
 @WIDE

@@ -37,6 +37,7 @@ from .homes import atoms, find_homes
 from .instructions import Value
 from .math.exponential import Factored, near_factors, nearness, raised_factors
 from .outline import Outliner
+from .rolled_loop import SCRATCH
 from .row_counters import RowCounters
 from .turned_rows import TurnedRows
 from .vector_loops import VectorLoops
@@ -140,6 +141,8 @@ class KernelEmitter(Accesses, VectorLoops):
                 continue
             e.emit_raw(f"  %sp{i} = getelementptr i64, ptr %params, i64 {i}")
             e.emit_raw(f"  %s{i} = load i64, ptr %sp{i}")
+        if self.kernel.rolled:
+            e.emit_raw(f"  {SCRATCH} = alloca [512 x i8], align 64")
         saved_rows.allocate(self)
         if self.kernel.tile is not None:
             transpose.allocate_tiles(self)

@@ -16,6 +16,7 @@ from . import memory, row_squares, staggered_loop, sweep
 from .instructions import Value
 from .lift_addresses import Stepped, lift_addresses
 from .loop_parts import FOUR_A_CYCLE, USUAL, find_parts
+from .rolled_loop import can_roll, write_rolled
 from .staggered_loop import Bounds
 
 # Unrolled copies by the cost of one iteration: light bodies need several to cover latencies, heavy
@@ -61,6 +62,8 @@ class VectorLoops:
         if parts is None:
             return self._write(turn, bounds), None
         self.e.lines += turn.before
+        if self.kernel.rolled and can_roll(parts):
+            return turn.phis, write_rolled(self.e, parts, bounds, turn.labels)
         write = staggered_loop.write if many else staggered_loop.write_if_many
         last, end = write(self.e, parts, bounds, turn.carried, turn.labels)
         return [Value(tuple(last[n] for n in v.names), v.type, v.lanes) for v in turn.phis], end

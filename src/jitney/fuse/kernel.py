@@ -17,7 +17,7 @@ side by side. `turned`: lanes are rows, but neighbours in memory are elements of
 `pipelined`: each stage does another row (pipeline_rows.py); of columns, rows so many `ahead` are
 asked for. `asks_for_results`: lines that are written soon are, too (ask_for_results.py).
 `gathered`: their ends are done in vectors (gather_ends.py). `staggered`: turns of loops overlap
-(stagger_turns.py). `small`: 1 for short vector loops
+(stagger_turns.py), `rolled`: so many that a few more are little. `small`: 1 for short vector loops
 (masked throughout), 2 for kernels so small that compiling quickly matters more than speed.
 Expressions are interned; a loop variable is an int, unique in the kernel.
 
@@ -214,6 +214,7 @@ class Kernel:
     asks_for_results: bool = False  # see ask_for_results.py
     gathered: bool = False  # see gather_ends.py
     staggered: bool = False  # see stagger_turns.py
+    rolled: bool = False  # the same
     again: RowsAgain = RowsAgain()
     short_stride: int = SHORT_STRIDE
     blocks: bool = False  # see move_blocks.py

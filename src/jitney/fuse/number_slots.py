@@ -126,6 +126,7 @@ class _Writer:
         text += " pipelined" * kernel.pipelined + f" ahead {kernel.ahead}" * (kernel.ahead > 0)
         text += " asks for results" * kernel.asks_for_results
         text += " gathered" * kernel.gathered + " staggered" * kernel.staggered
+        text += " rolled" * kernel.rolled
         text += " sided" * kernel.sided
         text += " ends whole" * kernel.whole_ends + " overlaps" * kernel.overlaps
         text += " in vectors" * kernel.in_vectors + " early" * kernel.early

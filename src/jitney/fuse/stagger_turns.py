@@ -2,9 +2,10 @@
 (codegen/staggered_loop.py).
 
 In: a scheduled kernel and its live expressions. Out: `staggered` is set where it may pay: an
-operation that is a long chain, of enough elements to make up for a loop that takes a third to four
-fifths longer to compile (exp 9 to 13 ms, softplus 15 to 23, mish 19 to 35). (Rows in a pipeline are
-staggered in any case.)
+operation that is a long chain, of enough elements to make up for a loop that takes longer to
+compile; `rolled` where the loop is so long that it needs no code for its ends
+(codegen/rolled_loop.py). (A Zen 5, first calls: exp 4.3 ms, rolled 6, softplus 8 to 9 and 11, mish
+12 and 16; with code for the ends 27. Rows in a pipeline are staggered in any case.)
 Keeps: every bit.
 """
 
@@ -13,17 +14,22 @@ import math
 from ..ir.target import CpuTarget
 from .kernel import Expr, Kernel
 
-ENOUGH_ELEMENTS = 1 << 18
-ENOUGH_IN_LOOPS = 1 << 14  # of a kernel that runs again and again in one call
+ENOUGH_ELEMENTS, ENOUGH_ROLLED = 1 << 18, 1 << 16
+ENOUGH_IN_LOOPS, ENOUGH_ROLLED_IN_LOOPS = 1 << 14, 1 << 12  # of one that runs again in one call
 LONG = 4  # own cost of an operation that is a chain, or takes long: quotients, roots, exponentials
 ENOUGH_OF_A_ROW = 256  # vectors go along: what only begins, or only ends, is little of that
+ROLLED_ROW = 1 << 12  # the same: some turns more are little
 
 
 def stagger_turns(
     kernel: Kernel, used: list[Expr], target: CpuTarget, repeated: bool = False
 ) -> None:
     """See the module's text. `repeated`: it runs in a loop."""
-    enough = ENOUGH_IN_LOOPS if repeated else ENOUGH_ELEMENTS
+    may_roll = _may_roll(kernel)
+    if may_roll:
+        enough = ENOUGH_ROLLED_IN_LOOPS if repeated else ENOUGH_ROLLED
+    else:
+        enough = ENOUGH_IN_LOOPS if repeated else ENOUGH_ELEMENTS
     kernel.staggered = (
         target.avx512
         and not (kernel.small or kernel.pipelined or kernel.turned or kernel.beside)
@@ -32,6 +38,13 @@ def stagger_turns(
         and _elements(kernel) >= enough and _row(kernel) >= ENOUGH_OF_A_ROW
         and not kernel.borders and any(x.cost - sum(a.cost for a in x.args) >= LONG for x in used)
     )
+    kernel.rolled = kernel.staggered and may_roll
+
+
+def _may_roll(kernel: Kernel) -> bool:
+    """Vectors go along rows, which are long, and nothing is summed."""
+    sums = any(stage.reductions for stage in kernel.stages)
+    return kernel.lane == "row" and not sums and _row(kernel) >= ROLLED_ROW
 
 
 def _elements(kernel: Kernel) -> int:
