@@ -1,33 +1,45 @@
-"""Staggered loops without a beginning and an end of their own: long loops over elements.
+"""Staggered loops without code of their own for their beginnings and ends: long loops.
 
-In: a body in parts that carries nothing, whose last part does all it stores, at least as many turns
+In: a loop's body in parts, whose last part does all it stores and carries, at least as many turns
 as there are parts. Out: one loop, of as many turns more as there are parts after the first. In the
 first turns later parts compute something of the first vector's address from zeros, which is stored
-nowhere that matters; in the last ones earlier parts do the last vector again. Every element comes
-from the same instructions as before.
+nowhere that matters, and what is carried stays as it is; in the last ones earlier parts do the last
+vector again. Every value comes from the same instructions as before.
 
 Why: turns that only begin, and those that only end, are two thirds of a staggered loop's code, and
 LLVM's time grows with it. A Zen 5, 10^6 elements, first calls: gelu 14.6 to 9.6 ms, softplus 15 to
-11, mish 27 to 15, gelu of bfloat16 79 to 32, silu of it 28 to 13; later ones, by turns, .98 to 1.05
-of the time.
+11, mish 27 to 15, gelu of bfloat16 79 to 32, its sum 89 to 45, silu of it 28 to 13; later ones, by
+turns, .98 to 1.05 of the time.
 """
 
 import re
 
+from .instructions import Value
 from .loop_parts import Body, Line
 from .staggered_loop import Bounds, Turns, type_of
 
 # What may trap where it computes with zeros: none of a body's vectors.
 TRAPS = re.compile(r" = [us](?:div|rem) ")
 STORED = re.compile(r"(  store <\d+ x \w+> \S+, ptr )(%[\w.]+)(, .*)")
+# Instructions of a turn for each value that is carried, which is one more under a mask (by turns,
+# one thread and two: sums of exponentials, 14, 1.10 1.08, of logarithms, 22, 1.05, the greatest
+# tanh, 15, 1.08; sums of gelu, 34, and softplus, 53, are level).
+ENOUGH_LINES = 32
 SCRATCH = "%nowhere"  # where a vector may be stored that is none
 
 
 def can_roll(body: Body) -> bool:
-    """Whether no part does harm where it has no vector yet, or does its vector twice."""
-    made = {line.name for line in body.lines}
-    return not body.carried and all(
-        STORED.fullmatch(line.text) and line.part == body.last
+    """Whether no part does harm where it has no vector yet, or does its vector twice; and whether
+    what is carried costs little."""
+    if len(body.lines) < ENOUGH_LINES * len(body.carried):
+        return False
+    made, last = {line.name for line in body.lines}, body.last
+    early = [line for line in body.lines if line.part < last]
+    known = {name for line in early for name in (line.name, *line.awaits)}
+    if any(name in known or end in known for name, end in body.carried.items()):
+        return False
+    return all(
+        STORED.fullmatch(line.text) and line.part == last
         if not line.name and "prefetch" not in line.text
         else not TRAPS.search(line.text) and not _follows_values(line, made)
         for line in body.lines
@@ -44,7 +56,8 @@ class RolledTurns(Turns):
     """Parts of turns whose vectors are limited to those that there are."""
 
     def __init__(self, e, body: Body, bounds: Bounds, last_index: str):
-        self.bounds, self.last_index, self.places, self.is_begun = bounds, last_index, {}, ""
+        self.bounds, self.last_index, self.is_begun, self.places = bounds, last_index, "", {}
+        self.last_part = body.last
         super().__init__(e, body, int(bounds.step))
         e.declare("declare i64 @llvm.smin.i64(i64, i64)")
         e.declare("declare i64 @llvm.smax.i64(i64, i64)")
@@ -55,10 +68,21 @@ class RolledTurns(Turns):
             name = super().index_at(turn)
             if turn:
                 name = self._limited("smax", name, self.bounds.low)
-            if turn > -self.body.last:
+            if turn > -self.last_part:
                 name = self._limited("smin", name, self.last_index)
             self.places[turn] = name
         return self.places[turn]
+
+    def if_begun(self, type_: str, new: str, old: str) -> str:
+        """What is carried on: the new value where the last part has a vector. (Of vectors under a
+        mask, which is that of the operation that made it.)"""
+        chosen, condition, e = self.e.fresh(), f"i1 {self.is_begun}", self.e
+        if type_.startswith("<"):
+            lanes = int(type_.split()[0][1:])
+            mask = e.splat(Value((self.is_begun,), "i1", 1), lanes)
+            condition = f"{mask.text} {mask.names[0]}"
+        e.emit_raw(f"  {chosen} = select {condition}, {type_} {new}, {type_} {old}")
+        return chosen
 
     def _limited(self, how: str, name: str, limit: str) -> str:
         limited = self.e.fresh()
@@ -78,40 +102,59 @@ class RolledTurns(Turns):
         self.e.emit_raw(text)
 
 
-def write_rolled(e, body: Body, bounds: Bounds, labels) -> str:
-    """The loop, if it has more turns than parts after the first; the index after it."""
+def write_rolled(e, body: Body, bounds: Bounds, carried, labels) -> tuple[dict[str, str], str]:
+    """The loop, if it has more turns than parts after the first; `carried`, `labels` and the answer
+    are as those of `staggered_loop.write`."""
     head, inside, done = labels
-    before, step = e.block, int(bounds.step)
-    ahead = step * body.last
+    before, ahead = e.block, int(bounds.step) * body.last
     enough = e.instruction(f"add i64 {bounds.low}, {ahead}")
     many = e.instruction(f"icmp slt i64 {enough}, {bounds.high}")
-    e.emit_raw(f"  br i1 {many}, label %{head}, label %{done}")
     known = dict(e._memory)
+    e.emit_raw(f"  br i1 {many}, label %{head}, label %{done}")
     e.begin_block(head)
     e.lines += [line.text for line in body.fixed]
     end = _end(e, bounds)
-    last_index = e.instruction(f"sub i64 {end}, {step}")
+    last_index = e.instruction(f"sub i64 {end}, {bounds.step}")
     limit = e.instruction(f"add i64 {end}, {ahead}")
+    last = _write_turns(e, body, bounds, carried, labels, (last_index, enough, limit))
+    e.begin_block(done)
+    e._memory = known
+
+    def either(type_, none, all_) -> str:
+        name = e.fresh()
+        e.emit_raw(f"  {name} = phi {type_} [ {none}, %{before} ], [ {all_}, %{inside} ]")
+        return name
+
+    last = {name: either(*carried[name][:2], last[name]) for name in last}
+    return last, either("i64", bounds.low, end)
+
+
+def _write_turns(e, body: Body, bounds: Bounds, carried, labels, ends) -> dict[str, str]:
+    """The loop. `ends`: the index of the last vector, that from which on the last part has one, and
+    that after the last turn."""
+    (head, inside, done), (last_index, enough, limit) = labels, ends
     e.emit_raw(f"  br label %{inside}")
     e.begin_block(inside)
-    turns, waiting, following = RolledTurns(e, body, bounds, last_index), body.waiting(), e.fresh()
-    names = {key: e.fresh() for key in waiting}
-    turns.go_on(body.index, {}, names)
-    phis = len(e.lines)
+    phis, following = len(e.lines), e.fresh()
+    turns = RolledTurns(e, body, bounds, last_index)
     turns.is_begun = e.instruction(f"icmp sge i64 {body.index}, {enough}")
+    waiting = {key: e.fresh() for key in body.waiting()}
+    turns.go_on(body.index, {name: name for name in carried}, waiting)
     turns.turn(0, range(body.last + 1))
+    last = {name: turns.if_begun(carried[name][0], turns.carried[name], name) for name in carried}
+    values = [(body.index, "i64", bounds.low, following)]
+    for key, text in body.waiting().items():
+        type_ = type_of(text)
+        values.append((waiting[key], type_, _zero(type_), turns.found[key[0], 1 - key[1]]))
+    values += [(name, *carried[name][:2], last[name]) for name in carried]
     e.lines[phis:phis] = [
-        f"  {body.index} = phi i64 [ {bounds.low}, %{head} ], [ {following}, %{inside} ]",
-        *(f"  {name} = phi {type_of(waiting[key])} [ {_zero(type_of(waiting[key]))}, %{head} ], "
-          f"[ {turns.found[key[0], 1 - key[1]]}, %{inside} ]" for key, name in names.items()),
-    ]  # fmt: skip
-    e.emit_raw(f"  {following} = add i64 {body.index}, {step}")
+        f"  {name} = phi {type_} [ {start}, %{head} ], [ {at_end}, %{inside} ]"
+        for name, type_, start, at_end in values
+    ]
+    e.emit_raw(f"  {following} = add i64 {body.index}, {bounds.step}")
     e.emit_raw(f"  {(test := e.fresh())} = icmp slt i64 {following}, {limit}")
     e.emit_raw(f"  br i1 {test}, label %{inside}, label %{done}")
-    e.begin_block(done)
-    e._memory, name = known, e.fresh()
-    e.emit_raw(f"  {name} = phi i64 [ {bounds.low}, %{before} ], [ {end}, %{inside} ]")
-    return name
+    return last
 
 
 def _end(e, bounds: Bounds) -> str:

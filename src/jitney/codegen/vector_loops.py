@@ -62,9 +62,9 @@ class VectorLoops:
         if parts is None:
             return self._write(turn, bounds), None
         self.e.lines += turn.before
-        if self.kernel.rolled and can_roll(parts):
-            return turn.phis, write_rolled(self.e, parts, bounds, turn.labels)
         write = staggered_loop.write if many else staggered_loop.write_if_many
+        if self.kernel.rolled and can_roll(parts):
+            write = write_rolled
         last, end = write(self.e, parts, bounds, turn.carried, turn.labels)
         return [Value(tuple(last[n] for n in v.names), v.type, v.lanes) for v in turn.phis], end
 

@@ -12,7 +12,7 @@ Keeps: every bit.
 import math
 
 from ..ir.target import CpuTarget
-from .kernel import Expr, Kernel
+from .kernel import Expr, Kernel, Loop
 
 ENOUGH_ELEMENTS, ENOUGH_ROLLED = 1 << 18, 1 << 16
 ENOUGH_IN_LOOPS, ENOUGH_ROLLED_IN_LOOPS = 1 << 14, 1 << 12  # of one that runs again in one call
@@ -42,13 +42,14 @@ def stagger_turns(
 
 
 def _may_roll(kernel: Kernel) -> bool:
-    """Vectors go along rows, which are long, and nothing is summed."""
+    """Vectors go along rows, or all of what is summed, which are long."""
     sums = any(stage.reductions for stage in kernel.stages)
-    return kernel.lane == "row" and not sums and _row(kernel) >= ROLLED_ROW
+    is_along = kernel.lane == "stage" and len(kernel.stages) == 1 if sums else kernel.lane == "row"
+    return is_along and _row(kernel) >= ROLLED_ROW
 
 
 def _elements(kernel: Kernel) -> int:
-    inside = [math.prod(loop.extent for loop in stage.loops) for stage in kernel.stages]
+    inside = [math.prod(_extent(loop) for loop in stage.loops) for stage in kernel.stages]
     return math.prod(loop.extent for loop in kernel.rows) * max(inside, default=1)
 
 
@@ -56,4 +57,8 @@ def _row(kernel: Kernel) -> int:
     """Elements that vectors go along at a time."""
     if kernel.lane == "row":
         return kernel.rows[-1].extent
-    return max(stage.loops[-1].extent for stage in kernel.stages)
+    return max(_extent(stage.loops[-1]) for stage in kernel.stages)
+
+
+def _extent(loop: Loop) -> int:
+    return loop.extent if loop.chunk_row is None else loop.chunk
