@@ -101,17 +101,77 @@ def test_what_is_updated_in_place():
     np.testing.assert_array_equal(donated(jnp.asarray(u), v), fun(np, u, v))
 
 
-def test_blocks_are_made_where_planes_are_large(monkeypatch):
-    target = host_target()._replace(l2_bytes=1 << 20)  # behind it the third cache is near
+@pytest.fixture
+def near_third_cache(monkeypatch):
+    target = host_target()._replace(l1_bytes=48 << 10, l2_bytes=1 << 20, far_bytes=32 << 20)
     monkeypatch.setattr(pipeline, "host_target", lambda: target)
     jax.clear_caches()
-    rows = lambda fun, shape: text_of(lambda u: fun(jnp, u), numbers(shape)).split("rows")[1]
-    assert "v3<s3" in rows(periodic, (16, 256, 256)).split("\n")[0]
-    assert "v3" not in rows(periodic, (64, 16, 48)).split("\n")[0]  # all of it is in a first cache
-    assert "v3" not in rows(periodic, (16, 251, 256)).split("\n")[0]  # a prime
-    alone = text_of(lambda u: u[::-1] + u * 2, numbers((64, 64, 128)))
-    assert "v3" not in alone.split("rows")[1].split("\n")[0]
+    yield
     jax.clear_caches()
+
+
+def loops(fun, shape) -> list[int]:
+    """How often each loop over rows is gone through."""
+    text = text_of(lambda u: fun(jnp, u), numbers(shape))
+    sizes = [int(n) for n in text.split("sizes [")[1].split("]")[0].split(", ")]
+    line = text.split("rows")[1].split("\n")[0]
+    return [sizes[int(word.split("<s")[1])] for word in line.split() if "<s" in word]
+
+
+def test_blocks_are_made_where_planes_are_large(near_third_cache):
+    assert loops(periodic, (16, 256, 256)) == [32, 16, 8, 256]
+    assert loops(periodic, (128, 128, 128)) == [2, 8, 64, 16, 128]  # threads have their own planes
+    assert loops(periodic, (64, 16, 48)) == [64, 16, 48]  # all of it is in a first cache
+    assert loops(periodic, (16, 251, 256)) == [16, 251, 256]  # a prime
+    assert loops(lambda np, u: u[::-1] + u * 2, (64, 64, 128)) == [64, 64 * 128]
+
+
+def second_differences(np, u):
+    return u[2:] - 2 * u[1:-1] + u[:-2]
+
+
+def rolled(np, u):
+    return np.roll(u, 1, 0) + np.roll(u, -2, 0) - 2 * u
+
+
+def fifth(np, u):
+    return 3 * u[4:] + 16 * u[3:-1] - 30 * u[2:-2] + 16 * u[1:-3] - u[:-4]
+
+
+ACROSS = [second_differences, rolled, fifth, lambda np, u: np.diff(u, axis=0)]
+
+
+def test_runs_are_cut_across_planes(near_third_cache):
+    assert loops(second_differences, (66, 128, 256)) == [2, 16, 32, 2048]
+    assert loops(rolled, (64, 128, 256)) == [2, 32, 32, 1024]
+    assert loops(fifth, (41, 300, 200)) == [50, 37, 1200]  # a prime number of planes
+    assert loops(rolled, (64, 251, 257)) == [64, 251 * 257]  # no parts
+    assert loops(rolled, (64, 64, 64)) == [64, 64 * 64]  # all of it is in second caches
+    assert loops(rolled, (40, 512, 512)) == [40, 512 * 512]  # it comes from memory
+    assert loops(second_differences, (402, 10, 500)) == [400 * 5000]  # planes are small
+    numbered = lambda np, u: rolled(np, u.reshape(64, -1)) * np.arange(128 * 256)
+    assert loops(numbered, (64, 128, 256)) == [64, 128 * 256]
+
+
+@pytest.mark.parametrize("shape", [(66, 128, 256), (41, 300, 200), (30, 251, 257), (19, 32, 4096)])
+@pytest.mark.parametrize("fun", ACROSS)
+@pytest.mark.parametrize("dtype", ["float32", "int16"])
+def test_across_planes_is_what_numpy_says(near_third_cache, fun, shape, dtype):
+    u = numbers(shape, dtype)
+    np.testing.assert_array_equal(jax.jit(lambda u: fun(jnp, u))(u), fun(np, u))
+
+
+def test_across_planes_in_place(near_third_cache):
+    u = numbers((64, 128, 256), "int32")
+    fun = lambda np, u, v: u * 3 + rolled(np, v)
+    donated = jax.jit(lambda u, v: fun(jnp, u, v), donate_argnums=0)
+    np.testing.assert_array_equal(donated(jnp.asarray(u), u), fun(np, u, u))
+    step = lambda _, u: u.at[1:-1].set(second_differences(jnp, u))
+    wanted = u.copy()
+    for _ in range(3):
+        wanted[1:-1] = second_differences(np, wanted)
+    found = jax.jit(lambda u: jax.lax.fori_loop(0, 3, step, u))(u)
+    np.testing.assert_array_equal(found, wanted)
 
 
 def test_ends_are_whole_vectors():

@@ -15,6 +15,7 @@ from ..ir.target import CpuTarget
 from ..ir.types import nbytes_of
 from . import affine as af
 from .block_rows import block_rows
+from .block_runs import block_runs
 from .end_runs import end_runs, may_overlap
 from .find_rows_again import find_rows_again
 from .interior import find_borders, has_whole_ends
@@ -42,8 +43,9 @@ MAX_ANEW = 16  # cost of what each turn computes anew for its rows: a division, 
 def reach_memory(kernel: Kernel, used: list[Expr], target: CpuTarget) -> None:
     """See the module's text."""
     find_borders(kernel, used)
-    if len(kernel.rows) > 2 and not _comes_from_memory(kernel, used, target):
-        block_rows(kernel, used, target)  # what comes from memory is asked for ahead
+    if not _comes_from_memory(kernel, used, target):  # else it is asked for ahead
+        block_rows(kernel, used, target)
+        block_runs(kernel, used, target)
     kernel.beside = _is_beside(kernel, target)
     if kernel.beside:
         kernel.stores = sorted(kernel.stores, key=lambda store: store.position[0])
