@@ -105,9 +105,9 @@ def test_captured_arrays_are_not_in_the_code(since):
 
 def test_a_new_size_compiles_nothing(since):
     f = jitney.jit(lambda x: jnp.exp(x) * 2 - x)
-    for n in (1024, 1001, 8192):                # sizes that whole vectors do and do not fill
+    for n in (1024, 1001, 8192, 70_001):  # that whole vectors do and do not fill; a long loop
         f(jnp.ones(n))
-    arguments = [jnp.ones(n) for n in (333, 777, 2048, 4096, 5001, 100_000, 123_457)]
+    arguments = [jnp.ones(n) for n in (333, 777, 2048, 4096, 5001, 100_000, 123_457, 300_001)]
     after = since()
     for x in arguments:
         assert np.allclose(f(x), np.exp(1) * 2 - 1)
