@@ -18,7 +18,8 @@ inline int64_t list_from(int64_t i, int64_t listed, const I* index, int64_t coun
                          int32_t* list) {
   for (; i < count; ++i) {
     list[listed] = static_cast<int32_t>(i);
-    listed += static_cast<uint64_t>(static_cast<int64_t>(index[i]) - first) < static_cast<uint64_t>(span);
+    const uint64_t place = static_cast<uint64_t>(static_cast<int64_t>(index[i])) - static_cast<uint64_t>(first);
+    listed += place < static_cast<uint64_t>(span);
   }
   return listed;
 }

@@ -124,7 +124,8 @@ static void scan_columns(const typename Code::Stored* in, typename Code::Stored*
 // 256 columns from the first row to the last with sums in registers 60 to 69, so 56; a copy 43. One thread, four rows at
 // a time: halves 99, 256 columns 106.) The lines that the next columns are written to are asked for: a store waits for
 // its own, and those behind it wait, too (an Emerald Rapids, by turns, two threads, several runs: 1024 x 1024 .84
-// to .98 of the time, 1000 x 1000 .79 to 1.04, 2048 x 2048 .85 to 1.01; asking for what is read gains nothing).
+// to .98 of the time, 1000 x 1000 .79 to 1.04, 2048 x 2048 .85 to 1.01; asking for what is read gains nothing; measured
+// with lines asked for as if they were read, so they are).
 template <class Code, class Op, int kRows, int kVectors>
 static void scan_rows_together(const typename Code::Stored* in, typename Code::Stored* out, int64_t step,
                                int64_t width) {

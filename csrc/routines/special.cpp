@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN(), kInf = std::numeric_limits<double>::infinity();
 constexpr double kEpsilon = 0x1p-53;
-constexpr double kLarge = 1e8;   // from here on two terms of the formula are enough, and q^-s may be 0 where the sum is not
+constexpr double kLarge = 1e8;  // from here on the formula needs three terms, and q^-s may be 0 where the sum is not
 constexpr int kTerms = 1 << 20;  // six times the root of a are needed
 constexpr double kStirling = 10;  // from here on eight terms of the series are good to 1e-17
 
@@ -121,7 +121,7 @@ double zeta(double s, double q) {
     if (s != std::floor(s)) return kNaN;  // powers of a negative number
   }
   if (std::isinf(q) || std::isinf(s)) return std::isinf(q) ? 0 : q > 1 ? 0 : q == 1 ? 1 : kInf;
-  if (q > kLarge) return (1 / (s - 1) + 0.5 / q) * std::pow(q, 1 - s);
+  if (q > kLarge) return (1 / (s - 1) + (0.5 + s / 12 / q) / q) * std::pow(q, 1 - s);
   constexpr double kDirect = 9;  // terms, and where the others begin at least
   double total = 0, a = q;
   for (int n = 0; n < kDirect || a < kDirect; ++n) {
@@ -132,7 +132,7 @@ double zeta(double s, double q) {
   }
   const double power = inverse_power(a, s);
   total += a * power / (s - 1) + 0.5 * power;
-  // B_2k / (2k)! of the formula's terms
+  // B_2k / (2k)! of the formula's terms, as in lower/zeta.py
   constexpr double kBernoulli[] = {1. / 12, -1. / 720, 1. / 30240, -1. / 1209600, 1. / 47900160,
                                    -691. / 1307674368000, 1. / 74724249600, -3617. / 10670622842880000,
                                    43867. / 5109094217170944000.};

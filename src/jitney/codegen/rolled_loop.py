@@ -103,36 +103,25 @@ class RolledTurns(Turns):
 
 
 def write_rolled(e, body: Body, bounds: Bounds, carried, labels) -> tuple[dict[str, str], str]:
-    """The loop, if it has more turns than parts after the first; `carried`, `labels` and the answer
-    are as those of `staggered_loop.write`."""
-    head, inside, done = labels
-    before, ahead = e.block, int(bounds.step) * body.last
-    enough = e.instruction(f"add i64 {bounds.low}, {ahead}")
-    many = e.instruction(f"icmp slt i64 {enough}, {bounds.high}")
-    known = dict(e._memory)
-    e.emit_raw(f"  br i1 {many}, label %{head}, label %{done}")
-    e.begin_block(head)
+    """A loop of at least as many turns as there are parts; what goes in and comes out are those of
+    `staggered_loop.write`."""
+    known, ahead = dict(e._memory), int(bounds.step) * body.last
     e.lines += [line.text for line in body.fixed]
     end = _end(e, bounds)
     last_index = e.instruction(f"sub i64 {end}, {bounds.step}")
     limit = e.instruction(f"add i64 {end}, {ahead}")
+    enough = e.instruction(f"add i64 {bounds.low}, {ahead}")
     last = _write_turns(e, body, bounds, carried, labels, (last_index, enough, limit))
-    e.begin_block(done)
+    e.begin_block(labels[-1])
     e._memory = known
-
-    def either(type_, none, all_) -> str:
-        name = e.fresh()
-        e.emit_raw(f"  {name} = phi {type_} [ {none}, %{before} ], [ {all_}, %{inside} ]")
-        return name
-
-    last = {name: either(*carried[name][:2], last[name]) for name in last}
-    return last, either("i64", bounds.low, end)
+    return last, end
 
 
 def _write_turns(e, body: Body, bounds: Bounds, carried, labels, ends) -> dict[str, str]:
     """The loop. `ends`: the index of the last vector, that from which on the last part has one, and
     that after the last turn."""
-    (head, inside, done), (last_index, enough, limit) = labels, ends
+    (_, inside, done), (last_index, enough, limit) = labels, ends
+    before = e.block
     e.emit_raw(f"  br label %{inside}")
     e.begin_block(inside)
     phis, following = len(e.lines), e.fresh()
@@ -148,7 +137,7 @@ def _write_turns(e, body: Body, bounds: Bounds, carried, labels, ends) -> dict[s
         values.append((waiting[key], type_, _zero(type_), turns.found[key[0], 1 - key[1]]))
     values += [(name, *carried[name][:2], last[name]) for name in carried]
     e.lines[phis:phis] = [
-        f"  {name} = phi {type_} [ {start}, %{head} ], [ {at_end}, %{inside} ]"
+        f"  {name} = phi {type_} [ {start}, %{before} ], [ {at_end}, %{inside} ]"
         for name, type_, start, at_end in values
     ]
     e.emit_raw(f"  {following} = add i64 {body.index}, {bounds.step}")

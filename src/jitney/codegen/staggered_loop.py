@@ -117,7 +117,9 @@ def write(e, body: Body, bounds: Bounds, carried, labels) -> tuple[dict[str, str
     return turns.carried, following
 
 
-def write_if_many(e, body: Body, bounds: Bounds, carried, labels) -> tuple[dict[str, str], str]:
+def write_if_many(
+    e, body: Body, bounds: Bounds, carried, labels, write=write
+) -> tuple[dict[str, str], str]:
     """As `write`, and nothing is done where there are fewer turns than parts."""
     head, _, done = labels
     before, joined = e.block, f"{done}.all"

@@ -10,6 +10,7 @@ and masks are dear, they are not (2 x + 1 of 1000 numbers, called by itself: a Z
 with masks, 1.0 without; to compile 3.1 and 4.3 ms).
 """
 
+from functools import partial
 from typing import NamedTuple
 
 from . import memory, row_squares, staggered_loop, sweep
@@ -64,7 +65,7 @@ class VectorLoops:
         self.e.lines += turn.before
         write = staggered_loop.write if many else staggered_loop.write_if_many
         if self.kernel.rolled and can_roll(parts):
-            write = write_rolled
+            write = partial(write, write=write_rolled)
         last, end = write(self.e, parts, bounds, turn.carried, turn.labels)
         return [Value(tuple(last[n] for n in v.names), v.type, v.lanes) for v in turn.phis], end
 

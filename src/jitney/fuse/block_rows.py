@@ -1,8 +1,9 @@
 """Loops over stencils of three axes go through blocks of rows that stay in the first cache.
 
-In: a scheduled kernel and its live expressions. Out: where what is read of neighbouring planes is
-too much for the first cache, the same kernel with the loop over a plane's rows in two: the one over
-blocks outside that over planes, the one over a block's rows inside it. Else nothing changes.
+In: a scheduled kernel that may be blocked (`may_block`) and its live expressions. Out: where what
+is read of neighbouring planes is too much for the first cache, the same kernel with the loop over a
+plane's rows in two: the one over blocks outside that over planes, the one over a block's rows
+inside it. Else nothing changes.
 Keeps: the meaning, and what a row is.
 
 [Note: blocks] Seven points of 128 x 128 x 128 read three planes of 64 KiB and write as much: when a
@@ -38,28 +39,35 @@ LEAST_PLANES, MOST_PLANES = 10, 64  # of a part, whose neighbours at both ends a
 def block_rows(kernel: Kernel, used: list[Expr], target: CpuTarget) -> None:
     """See the module's text."""
     rows = kernel.rows
-    is_plain = kernel.lane == "row" and not (kernel.stages or kernel.saved or kernel.turned)
-    if not is_plain or kernel.tile is not None or kernel.small or len(rows) < 3:
-        return
-    if target.has_far_third_cache:
+    if len(rows) < 3:
         return
     plane, row = rows[-3], rows[-2]
     count = bytes_met(kernel, used, row, lambda steps: steps.get(plane.variable, 0))
     if count * row.extent <= target.l1_bytes:
         return
-    length = next((n for n in range(target.l1_bytes // count, LEAST_ROWS - 1, -1)
-                   if row.extent % n == 0), 0)  # fmt: skip
+    length = longest_part(row.extent, target.l1_bytes // count, LEAST_ROWS)
     if length:
         block, row = split_row(kernel, used, row, length)
-        planes = cut_planes(kernel, used, plane) if len(rows) == 3 else [plane]
+        planes = cut_planes(kernel, used, plane) if len(rows) == 3 else [plane]  # else: of others
         kernel.rows = [*rows[:-3], *planes[:-1], block, planes[-1], row, rows[-1]]
+
+
+def may_block(kernel: Kernel, target: CpuTarget) -> bool:
+    """Whether a kernel goes through rows that may come in any order, and runs need not be long."""
+    plain = kernel.lane == "row" and not (kernel.stages or kernel.saved or kernel.turned)
+    return plain and kernel.tile is None and not kernel.small and not target.has_far_third_cache
+
+
+def longest_part(extent: int, most: int, least: int, step: int = 1) -> int:
+    """The longest of equal parts of so many, a multiple of `step`; 0 if there is none."""
+    lengths = range(most // step * step, least - 1, -step)
+    return next((n for n in lengths if extent % n == 0), 0)
 
 
 def cut_planes(kernel: Kernel, used: list[Expr], plane: Loop) -> list[Loop]:
     """Loops over planes: over parts of them outside, if they can be cut, so that threads have
     planes of their own and write far from one another."""
-    most = min(MOST_PLANES, plane.extent // 2)
-    length = next((n for n in range(most, LEAST_PLANES - 1, -1) if plane.extent % n == 0), 0)
+    length = longest_part(plane.extent, min(MOST_PLANES, plane.extent // 2), LEAST_PLANES)
     return list(split_row(kernel, used, plane, length)) if length else [plane]
 
 

@@ -1,9 +1,9 @@
 """Stencils across planes that are one run each go through blocks of these runs.
 
-In: a scheduled kernel of one or two loops over rows, and its live expressions. Out: where what is
-read of neighbouring planes is too much for the first cache (block_rows.py says why), the same
-kernel with a loop over parts of the runs outside that over planes. Planes that are one run with the
-others, as those of u[1:] - u[:-1] are, become rows again.
+In: a scheduled kernel that may be blocked, and its live expressions. Out: where it has one or two
+loops over rows, and what is read of neighbouring planes is too much for the first cache
+(block_rows.py says why), the same kernel with a loop over parts of the runs outside that over
+planes. Planes that are one run with the others, as those of u[1:] - u[:-1] are, become rows again.
 Keeps: the meaning.
 """
 
@@ -11,7 +11,7 @@ import math
 
 from ..ir.target import CpuTarget
 from ..ir.types import nbytes_of
-from .block_rows import bytes_met, cut_planes, split_row
+from .block_rows import bytes_met, cut_planes, longest_part, split_row
 from .kernel import Expr, Kernel
 
 LEAST_RUN, RUN_STEPS = 512, (64, 16, 8)  # elements of a part: whole turns, vectors or half ones
@@ -25,13 +25,11 @@ FIRST_CACHES = 4  # what planes are met must be so many times as much as one
 
 def block_runs(kernel: Kernel, used: list[Expr], target: CpuTarget) -> None:
     """See the module's text."""
-    is_plain = kernel.lane == "row" and not (kernel.stages or kernel.saved or kernel.turned)
-    if not is_plain or kernel.tile is not None or kernel.small or len(kernel.rows) > 2:
-        return
     row = kernel.rows[-1]
-    asks = any(x.op == "index" and row.variable in x.variables for x in used)
-    if asks or kernel.borders or target.has_far_third_cache:
+    if len(kernel.rows) > 2 or kernel.borders:
         return
+    if any(x.op == "index" and row.variable in x.variables for x in used):
+        return  # what an element is depends on where it is in its row
     if not SECOND_CACHES * target.l2_bytes <= _bytes(kernel, used) <= target.far_bytes * 3 // 4:
         return
     extent = row.extent if len(kernel.rows) == 2 else _apart(kernel, used)
@@ -60,8 +58,7 @@ def _length(kernel: Kernel, used: list[Expr], extent: int, target: CpuTarget) ->
     if count * extent < FIRST_CACHES * target.l1_bytes:
         return 0
     most = target.l1_bytes // count
-    return next((n for by in RUN_STEPS for n in range(most // by * by, LEAST_RUN - 1, -by)
-                 if extent % n == 0), 0)  # fmt: skip
+    return next(filter(None, (longest_part(extent, most, LEAST_RUN, n) for n in RUN_STEPS)), 0)
 
 
 def _apart(kernel: Kernel, used: list[Expr]) -> int:
@@ -78,7 +75,8 @@ def _apart(kernel: Kernel, used: list[Expr]) -> int:
         if len(starts) > 1:
             if terms != ((row.variable, 1),):
                 return 0
-            apart = math.gcd(apart, *(start - min(starts) for start in starts))
+            first = min(starts)
+            apart = math.gcd(apart, *(start - first for start in starts))
     return apart
 
 

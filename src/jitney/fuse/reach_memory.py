@@ -14,7 +14,7 @@ import math
 from ..ir.target import CpuTarget
 from ..ir.types import nbytes_of
 from . import affine as af
-from .block_rows import block_rows
+from .block_rows import block_rows, may_block
 from .block_runs import block_runs
 from .end_runs import end_runs, may_overlap
 from .find_rows_again import find_rows_again
@@ -43,9 +43,9 @@ MAX_ANEW = 16  # cost of what each turn computes anew for its rows: a division, 
 def reach_memory(kernel: Kernel, used: list[Expr], target: CpuTarget) -> None:
     """See the module's text."""
     find_borders(kernel, used)
-    if not _comes_from_memory(kernel, used, target):  # else it is asked for ahead
+    if may_block(kernel, target) and not _comes_from_memory(kernel, used, target):
         block_rows(kernel, used, target)
-        block_runs(kernel, used, target)
+        block_runs(kernel, used, target)  # what comes from memory is asked for ahead instead
     kernel.beside = _is_beside(kernel, target)
     if kernel.beside:
         kernel.stores = sorted(kernel.stores, key=lambda store: store.position[0])

@@ -9,7 +9,7 @@ and 0 < q, neither too large; a native routine passes these results on and compu
 from .rules import lower_rule
 
 DIRECT_TERMS = 9
-# B_2k / (2k)! for k = 1, 2...
+# B_2k / (2k)! for k = 1, 2..., as in the routine
 CORRECTIONS = (
     1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160, -691 / 1307674368000, 1 / 74724249600,
     -3617 / 10670622842880000, 43867 / 5109094217170944000,
