@@ -165,11 +165,11 @@ static void scan_rows(const typename Code::Stored* in, typename Code::Stored* ou
   for (; k < rows; ++k) scan_rows_together<Code, Op, 1, kVectors>(in + k * step, out + k * step, step, width);
 }
 
-// All rows of a few vectors (`down` in README.md): sums stay in registers, what is written goes down the array in runs of
-// 1 KiB, and the lines of four rows ahead are asked for. (Zen 5, 1024 x 1024 f32, two threads: 39 to 41 us by rows
-// together, 51 where the result lies like the operand in a page, since a set of the first cache holds 12 lines; 36 so.
-// Where the two cores share no third cache, 91 to 107, 43 to 51 so, and 84 to 90 if lines of two or eight rows ahead are
-// asked for: caches fetch what follows a run, which the other core then asks back for, and that takes 400 ns.)
+// All rows of a few vectors (`down` in README.md): sums stay in registers, what is written goes down the array in runs
+// of 1 KiB, and the lines of four rows ahead are asked for. (Zen 5, 1024 x 1024 f32, two threads: 40 to 43 us by rows
+// together, 52 where the result lies like the operand in a page, since a set of the first cache holds 12 lines; 36 to
+// 37 so. Where the two cores share no third cache, 94 to 107, 46 to 52 so, and 84 to 90 if lines of two or eight rows
+// ahead are asked for: caches fetch what follows a run, which the other core asks back for, and that takes 400 ns.)
 template <class Code, class Op, int kVectors>
 static void scan_down_whole(const typename Code::Stored* in, typename Code::Stored* out, int64_t rows, int64_t step,
                             int64_t width) {

@@ -7,9 +7,9 @@ nowhere that matters, and what is carried stays as it is; in the last ones earli
 vector again. Every value comes from the same instructions as before.
 
 Why: turns that only begin, and those that only end, are two thirds of a staggered loop's code, and
-LLVM's time grows with it. A Zen 5, 10^6 elements, first calls: gelu 14.6 to 9.6 ms, softplus 15 to
-11, mish 27 to 15, gelu of bfloat16 79 to 32, its sum 89 to 45, silu of it 28 to 13; later ones, by
-turns, .98 to 1.05 of the time.
+LLVM's time grows with it. A Zen 5, 10^6 elements, first calls: gelu 18.7 to 13.1 ms, softplus 17.9
+to 14.4, mish 31.7 to 19.7, gelu of bfloat16 89 to 38, its sum 94 to 46, silu of it 32.5 to 17.2;
+later ones, by turns, .99 to 1.04 of the time.
 """
 
 import re

@@ -20,8 +20,8 @@ before).
 [Note: planes] Threads take the first and the last half of what loops go through. Were that halves
 of each plane, they would write side by side, and what a machine reads ahead of one's runs would be
 taken from the other; so blocks are gone through within parts of the array. (A Zen 5 whose two cores
-share no third cache, by turns: 128 x 128 x 128 .79 to .98, 100 x 100 x 100 .73 to .82, 160 x 160 x
-160 .80 to .87; where they share one .96 to 1.04.)
+share no third cache, by turns: 128 x 128 x 128 .86 and 1.02, 100 x 100 x 100 .81 and .84, 160 x 160
+x 160 .85 and .88; where they share one .93 to 1.04.)
 """
 
 from collections.abc import Callable

@@ -4,8 +4,7 @@
 In: a scheduled kernel and its live expressions. Out: `staggered` is set where it may pay: an
 operation that is a long chain, of enough elements to make up for a loop that takes longer to
 compile; `rolled` where the loop is so long that it needs no code for its ends
-(codegen/rolled_loop.py). (A Zen 5, first calls: exp 4.3 ms, rolled 6, softplus 8 to 9 and 11, mish
-12 and 16; with code for the ends 27. Rows in a pipeline are staggered in any case.)
+(codegen/rolled_loop.py, with figures). (Rows in a pipeline are staggered in any case.)
 Keeps: every bit.
 """
 
