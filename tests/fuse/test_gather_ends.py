@@ -11,7 +11,7 @@ from jitney.fuse import write_kernel
 
 TARGET = host_target()
 pytestmark = pytest.mark.skipif(not TARGET.avx2, reason="ends stay with rows")
-WIDTH = 500 if TARGET.avx512 else 1000  # longer rows go in pairs with AVX-512
+WIDTH = 500 if TARGET.avx512 else 1000  # longer rows may go in pairs with AVX-512
 
 
 def of_sums(x):
@@ -81,6 +81,12 @@ def test_every_bit(name, count, one_by_one):
     got, want = jax.jit(fun)(x), one_by_one(fun, x)
     for a, b in zip(jax.tree.leaves(got), jax.tree.leaves(want), strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+def test_long_rows():
+    """They go in pairs where fewer than four vectors begin in a cycle of AVX-512."""
+    wanted = not TARGET.avx512 or TARGET.vectors_a_cycle >= 4
+    assert is_gathered(of_sums, rows(80, 2000)) == wanted
 
 
 @pytest.mark.parametrize("name", NOT_GATHERED)

@@ -103,6 +103,8 @@ class KernelEmitter(Accesses, VectorLoops):
         self.plain = False  # whether loops take one vector at a time, under a mask
         self.before_turns: tuple[list[str], dict] | None = None  # lines before a loop, known names
         self.near: dict | None = None  # of guessed numbers (exponential.nearness)
+        self.saved_at: dict[int, str] = {}  # where rows lie that are saved (saved_rows.py)
+        self.saved_steps: dict[int, str] = {}  # from one of two such rows to the other
 
     def _atoms(self, x):
         return atoms(x, self.by_id)

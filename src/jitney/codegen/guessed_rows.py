@@ -75,8 +75,9 @@ class Guesses:
         return {(0, n): value for n, value in enumerate(carried)}
 
     def _is_wide(self, spread) -> Value:
-        """Whether elements differ by much, or some are no numbers."""
-        return self.e.fcmp("ugt", spread, self.e.like(spread, WIDE))
+        """Whether elements differ by much, or some are no numbers: of a row, or of each column."""
+        wide = self.e.fcmp("ugt", spread, self.e.like(spread, WIDE))
+        return wide if self.k.lane == "row" else Value((self._any([wide]),), "i1", 1)
 
     def _take_vectors(self, accumulators):
         """A vector at the beginning of each quarter of a row: the greatest of each lane."""
@@ -92,11 +93,10 @@ class Guesses:
             k.values = dict(base)
         k.vector_variable = None
         for greatest in self._greatest(found):
-            most, least = greatest, greatest
+            most = greatest
             while most.lanes > 1:
                 most = e.fast_max(*[reduce.half(e, most, side) for side in (0, 1)])
-                least = e.fast_min(*[reduce.half(e, least, side) for side in (0, 1)])
-            self.spreads.append(e.fsub(most, least))
+            self.spreads.append(e.fsub(e.splat(most, greatest.lanes), greatest))
         return found
 
     def _take_rows(self, accumulators):

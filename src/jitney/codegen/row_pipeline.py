@@ -11,14 +11,18 @@ What is made of the last stage's sums waits one row, too: folding them and their
 long as a processor looks ahead, so that what follows would wait (log-sum-exp of rows of 256 5.85
 cycles a vector, so 5.35; of 1024 4.2, 4.05: a Zen 5).
 
-The first row's first stage runs alone, before the loop, and what the last row lacks after it. In
-the loop's first turns the third stage has no row yet and writes something to the first row, which
-it does again in the next turn; in the last turn the first stage does the last row twice.
+Stages may be two rows `apart` instead of one (fuse/space_rows.py): then a stage's results have a
+turn's time to be folded in before the next one begins. What is saved lies in two rows by turns: a
+turn reads the one that it writes.
+
+The first stage of the first rows runs alone, before the loop, and what the last rows lack after it.
+In the loop's first turns the third stage has no row yet and writes something to the first row,
+which it does again in a later turn; in the last turns the first stage does the last row once more.
 """
 
 from functools import partial
 
-from . import reduce
+from . import reduce, saved_rows
 from .accesses import operand
 from .elementwise import llvm_type
 from .ends_in_vectors import Ends
@@ -47,23 +51,27 @@ class Pipeline:
         self.ends = Ends(self) if k.kernel.gathered else None
         is_late = k.lane == "stage" and bool(self.stages[-1].reductions)
         self.late = is_late and self.ends is None
-        self.behind = len(self.stages) - 1 + self.late  # rows from the first to the last one begun
+        self.lags = self._lags(is_guessed)
+        self.behind = self.lags[-1] + self.late  # rows from the first to the last one begun
         self.waits = [  # (stage, number of its result, rows ago)
             (s, number, ago)
             for s, stage in enumerate(self.stages)
             for number in range(len(stage.reductions))
-            for ago in range(1, self.behind - s + 1)
+            for ago in range(1, self.behind - self.lags[s] + 1)
         ]
+
+    def _lags(self, is_guessed: bool) -> list[int]:
+        """By how many rows each stage is behind the first one; a guess is known before a turn."""
+        apart, count = self.k.kernel.apart, len(self.stages)
+        first = 1 if is_guessed else apart
+        return [0, *[first + s * apart for s in range(count - 1)]]
 
     def emit(self, count: str, first: list[Value]) -> None:
         """So many rows from the first one on; not none."""
-        k, e = self.k, self.e
+        k = self.k
         if self.guesses is not None:
             self.guesses.begin()
-        begun = self._alone(0, first, {}) if self.guesses is None else self.guesses.of(first)
-        second = self._advance(first, e.instruction(f"icmp sgt i64 {count}, 1"))
-        rows = [second] + [first] * self.behind
-        waiting = [begun.get((s, n)) or self._nothing(s, n) for s, n, _ in self.waits]
+        rows, waiting = self._begin(count, first)
         carried = [digit for row in rows for digit in row] + waiting
         if self.ends is not None:
             carried += self.ends.begin(count, first)
@@ -72,9 +80,30 @@ class Pipeline:
         if self.late:
             self._end(rows[-1], self._results_for(self.behind, waiting))
         if len(self.stages) > 2:
-            results = self._alone(2, rows[2], self._results_for(2, waiting))
-            self._end(rows[2], results)
+            self._finish(count, rows, waiting)
         k.values = dict(self.base)
+
+    def _begin(self, count: str, first: list[Value]) -> tuple[list, list[Value]]:
+        """The first stage of the rows before that of the first turn: rows, and what waits."""
+        row, before, found = first, [], {}
+        for number in range(self.lags[1]):
+            saved_rows.turn_to(self.k, str(number))
+            begun = self._alone(0, row, {}) if self.guesses is None else self.guesses.of(row)
+            ago = self.lags[1] - number
+            found |= {(s, n, ago): value for (s, n), value in begun.items()}
+            before.insert(0, row)
+            more = self.e.instruction(f"icmp sgt i64 {count}, {number + 1}")
+            row = self._advance(row, more)
+        rows = [row, *before, *[first] * (self.behind - self.lags[1])]
+        return rows, [found.get(key) or self._nothing(*key[:2]) for key in self.waits]
+
+    def _finish(self, count: str, rows, waiting) -> None:
+        """The third stage of the rows that lack it after the last turn."""
+        for lag in range(self.lags[2], self.lags[1], -1):
+            turn = self.e.instruction(f"add i64 {count}, {self.lags[1] - lag}")
+            saved_rows.turn_to(self.k, turn)
+            results = self._alone(2, rows[lag], self._results_for(lag, waiting))
+            self._end(rows[lag], results)
 
     def _nothing(self, s, number) -> Value:
         """The result of a row that there is not."""
@@ -91,9 +120,9 @@ class Pipeline:
         rows = [carried[s * digits : (s + 1) * digits] for s in range(count)]
         return rows, dict(zip(self.waits, carried[count * digits :], strict=False))
 
-    def _results_for(self, s, waiting) -> dict:
-        """The results that a stage's row has so far."""
-        return {(of, n): v for (of, n, ago), v in waiting.items() if ago == s - of}
+    def _results_for(self, lag, waiting) -> dict:
+        """The results that the row so many behind the first stage's has so far."""
+        return {(of, n): v for (of, n, ago), v in waiting.items() if ago == lag - self.lags[of]}
 
     def _advance(self, digits, more) -> list[Value]:
         """The next row, if there is one."""
@@ -127,23 +156,24 @@ class Pipeline:
         k, e, last = self.k, self.e, len(self.stages) - 1
         rows, waiting = self._unpack(carried)
         guesses = {} if self.guesses is None else self.guesses.of(rows[0])
+        saved_rows.turn_to(k, index)
         known = {}
         for s, _ in self.together:
-            self._enter(s, rows[s], self._results_for(s, waiting))
+            self._enter(s, rows[self.lags[s]], self._results_for(self.lags[s], waiting))
             self._widen(s)
             known[s] = k.values, k.results
         loops = partial(self.around, body=partial(self._elements, rows, known))
         k._fold(self.together, loops)
         new = guesses | k.results
         if self.guesses is not None:
-            waiting, new = self.guesses.checked(rows[1], waiting, new)
+            waiting, new = self.guesses.checked(rows[self.lags[1]], waiting, new)
         found = {key: value for key, value in new.items() if key[0] == last and not self.late}
         results, gathered = self._results_for(self.behind, waiting) | found, []
         if self.ends is not None:
             gathered = self.ends.take(rows[-1], results, carried[-len(self.ends.keys) :])
         else:
             self._end(rows[-1], results)
-        soon = e.instruction(f"add i64 {index}, 2")
+        soon = e.instruction(f"add i64 {index}, {self.lags[1] + 1}")
         more = e.instruction(f"icmp slt i64 {soon}, {count}")
         shifted = [self._advance(rows[0], more), *rows[:-1]]
         waiting = [waiting[s, n, ago - 1] if ago > 1 else new[s, n] for s, n, ago in self.waits]
@@ -170,7 +200,7 @@ class Pipeline:
 
         def turn_to(s, stage):
             k.values, k.results, k._stage_of_fold = values[s], known[s][1], stage
-            self.bind(rows[s])
+            self.bind(rows[self.lags[s]])
             at(stage)
 
         for s, stage in reversed(stages):

@@ -6,8 +6,10 @@ is set where it pays: the results of as many rows as there are lanes wait for on
 logarithm is some 60 instructions, for one number as for a vector of them (a Zen 3, one thread, data
 in the first cache, log-sum-exp of rows of 64 .85 of the time, 128 .89, 512 .94, 1024 .96). Two rows
 do not go side by side (pair_rows.py) where ends are gathered: of 128 elements they take 12.1 cycles
-a vector, one row 11. With AVX-512 they are the better way from 1024 elements on (an Emerald Rapids:
-rows of 64 .98 of the time of pairs, 128 .91, 256 .97, 512 .95, 1024 1.08, 2048 1.10).
+a vector, one row 11. On an Emerald Rapids they are the better way from 1024 elements on (rows of 64
+.98 of the time of pairs, 128 .91, 256 .97, 512 .95, 1024 1.08, 2048 1.10), on a Zen 5 nowhere (one
+thread and two, by turns: rows of 600 .95 and .97, 768 .96 and .93, 1024 .98 and .97, 2048 1.00 and
+.94).
 Keeps: every bit but of sums, which two rows side by side add in another order.
 """
 
@@ -17,7 +19,7 @@ from .kernel import Expr, Kernel
 from .schedule import own_cost, stage_loops
 
 LEAST = 12  # instructions of an end, about: a logarithm has them, a root and a quotient have not
-MOST_ELEMENTS = 512  # of a row, with AVX-512
+MOST_ELEMENTS = 512  # of a row, with AVX-512 that begins fewer than four vectors a cycle
 WORD = 4  # bytes: of what a mask moves, which is off for rows that are not there
 
 
@@ -29,8 +31,13 @@ def gather_ends(kernel: Kernel, used: list[Expr], target: CpuTarget) -> None:
         and len(kernel.stages) == 2 and bool(kernel.stages[-1].reductions)
         and len(kernel.rows) == 1 and bool(kernel.stores)
         and _is_worth(kernel, used)
-        and (not target.avx512 or kernel.stages[0].loops[0].extent <= MOST_ELEMENTS)
+        and (_takes_any(target) or kernel.stages[0].loops[0].extent <= MOST_ELEMENTS)
     )  # fmt: skip
+
+
+def _takes_any(target: CpuTarget) -> bool:
+    """Whether rows of any length gain."""
+    return not target.avx512 or target.vectors_a_cycle >= 4
 
 
 def _is_worth(kernel: Kernel, used: list[Expr]) -> bool:

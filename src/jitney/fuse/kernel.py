@@ -14,8 +14,9 @@ middle of the row loops, `sided`: and at one end of them, `whole_ends`: which ar
 time, of all columns (codegen/sweep.py). With `jumps` the runs read that many rows later are asked
 for. With `pairs` each row is two (pair_rows.py). `copies` vectors of rows keep their saved values
 side by side. `turned`: lanes are rows, but neighbours in memory are elements of one (turn_rows.py).
-`pipelined`: each stage does another row (pipeline_rows.py); of columns, rows so many `ahead` are
-asked for. `asks_for_results`: lines that are written soon are, too (ask_for_results.py).
+`pipelined`: each stage does another row, which are so many `apart` (pipeline_rows.py,
+space_rows.py); of columns, rows so many `ahead` are asked for. `asks_for_results`: lines that are
+written soon are, too (ask_for_results.py).
 `gathered`: their ends are done in vectors (gather_ends.py). `staggered`: turns of loops overlap
 (stagger_turns.py), `rolled`: so many that a few more are little. `small`: 1 for short vector loops
 (masked throughout), 2 for kernels so small that compiling quickly matters more than speed.
@@ -211,6 +212,7 @@ class Kernel:
     turned: bool = False  # see turn_rows.py
     pipelined: bool = False  # see pipeline_rows.py
     ahead: int = 0  # the same
+    apart: int = 1  # see space_rows.py
     asks_for_results: bool = False  # see ask_for_results.py
     gathered: bool = False  # see gather_ends.py
     staggered: bool = False  # see stagger_turns.py

@@ -124,6 +124,7 @@ class _Writer:
             text += f" jumps {kernel.jumps}"
         text += " pairs" * (kernel.pairs is not None) + " turned" * kernel.turned
         text += " pipelined" * kernel.pipelined + f" ahead {kernel.ahead}" * (kernel.ahead > 0)
+        text += f" apart {kernel.apart}" * (kernel.apart > 1)
         text += " asks for results" * kernel.asks_for_results
         text += " gathered" * kernel.gathered + " staggered" * kernel.staggered
         text += " rolled" * kernel.rolled

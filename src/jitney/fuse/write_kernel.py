@@ -34,6 +34,7 @@ from .reach_memory import reach_memory
 from .reuse_kernel import Recorder, describe, remember, reuse
 from .schedule import leaves_caches, schedule_kernel
 from .sibling_reductions import store_beside
+from .space_rows import space_rows
 from .split_axes import MOST_SPLITS, NeedSplit
 from .stagger_turns import stagger_turns
 from .watch_less import watch_less
@@ -141,6 +142,7 @@ def _step_of(partition: Any, builder: KernelBuilder, stores, label: str) -> Kern
     used = guess_greatest(kernel, used, partition.target)
     gather_ends(kernel, used, partition.target)
     used = pair_rows(kernel, used, partition.target)
+    space_rows(kernel, used, partition.target)
     raise_shares(kernel, used, partition.target)
     used = add_negatives(kernel, used, partition.target)
     ask_for_results(kernel, used, partition.target)
