@@ -29,6 +29,7 @@ from ..ir.node import Node, NodeTable
 from ..ir.scalar_ops import identity
 from ..ir.types import DTYPE_OF_CODE, kind_of, nbytes_of
 from . import laws
+from .chosen_sum import sum_of_chosen
 from .guarded_update import guarded_update
 from .powers_of_two import scaled_by_power
 
@@ -335,7 +336,8 @@ class GraphBuilder:
             return self.reshape(x, shape)
         if count == 0:
             return self.full(identity(kind, x.dtype), shape, x.dtype)
-        return self.table.intern("reduce", (x,), shape, x.dtype, (kind, axes))
+        chosen = sum_of_chosen(self, x, axes) if kind == "sum" else None
+        return chosen or self.table.intern("reduce", (x,), shape, x.dtype, (kind, axes))
 
     def argreduce(self, kind, x, axis, code) -> Node:
         """Index of the first max or min along an axis (NaN counts as the extreme)."""

@@ -8,6 +8,7 @@ from ..ir.types import DTYPE_OF_CODE, kind_of
 from .counting import counts
 from .known_places import gather_at_known, scatter_at_known
 from .rules import LoweringError, Pair, lower_rule
+from .scatter_one import scatter_one
 from .scatter_window import is_single_window, scatter_window
 
 
@@ -107,6 +108,7 @@ def _scatter(g, params, kind, x, indices, updates):
     if is_single_window(d, updates) and (x.dtype != "b1" or kind == "set"):
         return scatter_window(g, d, mode, kind, x, indices, updates)
     known = scatter_at_known(g, d, mode, kind, x, indices, updates)
+    known = known or scatter_one(g, d, mode, kind, x, indices, updates)
     if known is not None:
         return known
     window, offsets, updates = _offsets(g, d, mode, x, indices, updates)

@@ -83,20 +83,33 @@ def _axis_of(batch: list[int], along: int | None) -> int | None:
 
 
 def _places(g: Any, indices: Any, axes: tuple) -> list[Places] | None:
-    found, last = [], len(indices.shape) - 1
+    found = []
     for k, axis in enumerate(axes):
-        lows, highs = [0] * (last + 1), list(indices.shape)
-        lows[last], highs[last] = k, k + 1
-        one = g.reshape(_slice(g, indices, lows, highs), indices.shape[:last])
-        places = _varying(g, one)
-        if places is None:
+        known = known_place(g, component_of(g, indices, k))
+        if known is None:
             return None
-        along, node = places
-        values = known_values(node)
-        if values is None or values.size == 0:
-            return None
-        found.append(Places(axis, along, values.astype(np.int64).reshape(-1)))
+        found.append(Places(axis, *known))
     return found
+
+
+def component_of(g: Any, indices: Any, k: int) -> Any:
+    """Numbers k of all vectors that indices are."""
+    last = len(indices.shape) - 1
+    lows, highs = [0] * (last + 1), list(indices.shape)
+    lows[last], highs[last] = k, k + 1
+    return g.reshape(_slice(g, indices, lows, highs), indices.shape[:last])
+
+
+def known_place(g: Any, places: Any) -> tuple[int | None, np.ndarray] | None:
+    """(axis along which places vary, or None, their values there), if they are known."""
+    varying = _varying(g, places)
+    if varying is None:
+        return None
+    along, node = varying
+    values = known_values(node)
+    if values is None or values.size == 0:
+        return None
+    return along, values.astype(np.int64).reshape(-1)
 
 
 def _slice(g: Any, x: Any, lows: list[int], highs: list[int]) -> Any:

@@ -9,11 +9,8 @@ from __future__ import annotations
 import math
 import operator
 
-import numpy as np
-
 from jitney import lax
 from jitney.numpy.arithmetic import clip, remainder
-from jitney.numpy.creation import asarray
 from jitney.numpy.jitted import traced_call
 from jitney.numpy.manipulation import ravel
 from jitney.numpy.promotion import (
@@ -63,7 +60,8 @@ def put_along_axis(arr, indices, values, axis, inplace=True, *, mode=None):
     if len(shape_of(indices)) != len(shape_of(arr)):
         raise ValueError(f"put_along_axis arguments 'arr' and 'indices' must have same ndim. Got "
                          f"{len(shape_of(arr))} and {len(shape_of(indices))}.")
-    key = tuple(indices if i == axis else asarray(np.arange(n).reshape(
-        tuple(-1 if j == i else 1 for j in range(len(shape_of(arr))))))
-        for i, n in enumerate(shape_of(arr)))
+    shape = shape_of(arr)
+    key = tuple(indices if i == axis else lax.broadcasted_iota(
+        "int32", tuple(n if j == i else 1 for j, n in enumerate(shape)), i)
+        for i in range(len(shape)))
     return lax.reshape(arr.at[key].set(convert(values, dtype_of(arr)), mode=mode), whole)
