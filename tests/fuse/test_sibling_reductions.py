@@ -210,16 +210,16 @@ def test_many_of_them_are_found_soon():
     """Hundreds of reductions and arrays: what may join is looked up, not compared with all."""
     from jitney.fuse import sibling_reductions
     asked = 0
-    plain = sibling_reductions._are_siblings
+    plain = sibling_reductions._are_side_by_side
     def counting(*arguments):
         nonlocal asked
         asked += 1
         return plain(*arguments)
-    sibling_reductions._are_siblings = counting
+    sibling_reductions._are_side_by_side = counting
     try:
         xs = [jnp.asarray(numbers((4, 1200))) for _ in range(200)]
         fun = lambda xs: [f(x) for x in xs for f in (lambda x: (x * 2).sum(1), lambda x: x + 1)]
         jax.jit(fun).lower(xs).compile()
     finally:
-        sibling_reductions._are_siblings = plain
+        sibling_reductions._are_side_by_side = plain
     assert asked < 200 * 40

@@ -24,6 +24,7 @@ from .expressions import COST, HEAVY, SLOW
 from .find_distances import sums_of_distances
 from .kernel import SHORT_AXIS, SHORT_ROW, SHORT_STRIDE, Expr, Kernel, Loop, Reduction, Stage, Store
 from .pull_rules import PULL_RULES
+from .reshape_broadcast import is_reshaped
 from .split_reductions import SPLIT_SIZE
 from .stages import Stages
 
@@ -103,7 +104,7 @@ class KernelBuilder(Stages):
 
     def _is_written_here(self, node) -> bool:
         """Whether a node is a result of this kernel, maybe reshaped; its buffer has it too late."""
-        while node.op == "reshape" and node.id not in self.roots:
+        while node.id not in self.roots and is_reshaped(node):
             node = node.args[0]
         return node.id in self.roots
 

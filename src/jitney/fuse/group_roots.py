@@ -14,7 +14,14 @@ from typing import Any
 from ..graph.elementwise import is_elementwise
 from ..ir.node import Node
 from .levels import waits
-from .sibling_reductions import MOST_SIBLINGS, REDUCTIONS, loops_of, siblings, stored_beside
+from .sibling_reductions import (
+    MOST_SIBLINGS,
+    REDUCTIONS,
+    are_siblings,
+    loops_of,
+    siblings,
+    stored_beside,
+)
 from .updates import depends
 
 MERGED_SIZE = 64  # elements up to which nodes that kernels asked for share a kernel
@@ -58,7 +65,7 @@ def _joins_reductions(partition: Any, node: Node, view) -> bool:
 def _group_of_siblings(partition: Any, node: Node, groups: list[list]) -> list | None:
     for group in groups:
         members = [n for n, _ in group]
-        if len(group) < MOST_SIBLINGS and all(siblings(partition, n, [node]) for n in members):
+        if len(group) < MOST_SIBLINGS and are_siblings(partition, node, members):
             return group
     return None
 

@@ -36,7 +36,7 @@ from .group_updates import group_updates
 from .layout import product_strides
 from .make_steps import emit_roots
 from .repeated_work import RepeatedWork
-from .reshape_broadcast import reshaped_broadcast
+from .reshape_broadcast import is_reshaped, reshaped_broadcast
 from .sibling_reductions import Waiting, is_large
 
 # Partitions tried: forcing more values into buffers rarely changes a third one, but what rows would
@@ -94,7 +94,7 @@ class Partition:
     def view_of(self, node: Node) -> View | None:
         """Where a node lives, if it does."""
         view = self.views.get(node.id)
-        if view is None and _is_reshaped(node):
+        if view is None and is_reshaped(node):
             inner = self.view_of(node.args[0])
             if inner is not None and inner.is_contiguous:
                 view = self.views[node.id] = inner.reshaped(node.shape)
@@ -105,7 +105,7 @@ class Partition:
         view = self.view_of(node)
         if view is not None:
             return view
-        if _is_reshaped(node):
+        if is_reshaped(node):
             return self.request(node.args[0]).reshaped(node.shape)
         if node.op == "part":
             self.request_call(node.args[0])
@@ -227,17 +227,9 @@ class Partition:
 
 
 def _below_reshapes(node: Node) -> Node:
-    while _is_reshaped(node):
+    while is_reshaped(node):
         node = node.args[0]
     return node
-
-
-def _is_reshaped(node: Node) -> bool:
-    """Whether a node is its operand in another shape: so is one spread along axes of extent 1."""
-    if node.op != "broadcast":
-        return node.op == "reshape"
-    (dims,) = node.attrs
-    return node.size == node.args[0].size and tuple(sorted(dims)) == dims
 
 
 def partition_graph(graph: Graph, table, target: CpuTarget, plan_contraction=None) -> Partition:

@@ -47,3 +47,11 @@ def _groups(first, second) -> list[tuple[list[int], list[int]]]:
                 j += 1
         found.append((before, after))
     return found
+
+
+def is_reshaped(node: Node) -> bool:
+    """Whether a node is its operand in another shape: so is one spread along axes of extent 1."""
+    if node.op != "broadcast":
+        return node.op == "reshape"
+    (dims,) = node.attrs
+    return node.size == node.args[0].size and tuple(sorted(dims)) == dims

@@ -5,7 +5,7 @@ that join its kernel: other reductions over the same loops (least and greatest, 
 squares, the gradients of a scale and of a shift), and arrays that are made element by element of
 what it reads (a residual and its norm, a gradient and its loss), which its stage stores.
 None may need another one's result, unless the graph says that they belong to the same rows
-(`Graph.together`): there the kernel has a stage for each.
+(`Graph.together`), or that follows (`same_rows.py`): there the kernel has a stage for each.
 """
 
 import math
@@ -17,8 +17,9 @@ from ..graph.elementwise import VIEWS, is_elementwise
 from ..ir.node import Node
 from . import affine as af
 from .kernel import Store
+from .same_rows import needs_at_rows
 from .split_reductions import should_split
-from .updates import depends
+from .updates import depends, found_to_depend
 
 REDUCTIONS = ("reduce", "argreduce", "partial")
 MOST_SIBLINGS = 4  # accumulators of more would not stay in registers
@@ -39,20 +40,41 @@ def siblings(partition: Any, node: Node, others: Iterable[Node]) -> list[Node]:
     for other in others:
         if len(group) == MOST_SIBLINGS:
             break
-        if other.op in REDUCTIONS and all(_are_siblings(partition, other, x) for x in group):
+        if other.op in REDUCTIONS and are_siblings(partition, other, group):
             group.append(other)
     return group[1:]
 
 
-def _are_siblings(partition: Any, a: Node, b: Node) -> bool:
-    if {a.id, b.id} <= partition.graph.together.get(a.id, frozenset()):
-        return a is not b
+def are_siblings(partition: Any, a: Node, group: list[Node]) -> bool:
+    """Whether a reduction may join a group of them."""
+    return all(
+        {a.id, b.id} <= partition.graph.together.get(a.id, frozenset()) and a is not b
+        or _follows_rows(partition, a, b, [*group, a])
+        or _are_side_by_side(partition, a, b)
+        for b in group
+    )
+
+
+def _are_side_by_side(partition: Any, a: Node, b: Node) -> bool:
+    """Whether two reductions over the same loops read the same arrays, and not each other."""
     (loops, read), (others, also_read) = _known(partition, a), _known(partition, b)
     return (
         loops == others
         and not read.isdisjoint(also_read)
         and not (_needs(partition, a, b) or _needs(partition, b, a))
     )
+
+
+def _follows_rows(partition: Any, a: Node, b: Node, group: list[Node]) -> bool:
+    """Whether one of two reductions needs the other one, at the same rows only."""
+    if a.op != "reduce" or b.op != "reduce":
+        return False
+    if _known(partition, a)[0] != _known(partition, b)[0]:
+        return False
+    if not _goes_along_runs(a) or _is_short(a) or should_split(a, True):
+        return False
+    first, second = (a, b) if a.id < b.id else (b, a)
+    return needs_at_rows(partition, second, first, group)
 
 
 def _known(partition: Any, node: Node) -> tuple[tuple, set[int]]:
@@ -67,21 +89,17 @@ def _known(partition: Any, node: Node) -> tuple[tuple, set[int]]:
 def _needs(partition: Any, a: Node, b: Node) -> bool:
     """Whether a, or what it has pieces of, is computed from b, or from what b has pieces of."""
     table, origin = partition.table, partition.origins.get(b.id, b)
-    return _depends(table, a, b) or (origin is not b and _depends(table, a, origin))
-
-
-def _depends(table: Any, a: Node, b: Node) -> bool:
-    """Whether a is b, or computed from it, found out once (each of several partitions asks)."""
-    known = table.facts_about("depends")
-    found = known.get((a.id, b.id))
-    if found is None:
-        found = known[a.id, b.id] = depends(a, b)
-    return found
+    return found_to_depend(table, a, b) or (origin is not b and found_to_depend(table, a, origin))
 
 
 def loops_of(node: Node) -> tuple:
     """What the loops of a reduction's kernel are made of."""
     return node.shape, node.args[0].shape, axes_of(node), node.attrs[2:]
+
+
+def _is_short(node: Node) -> bool:
+    """Whether a reduction is of few elements."""
+    return math.prod([node.args[0].shape[a] for a in axes_of(node)]) < LEAST_STAGE
 
 
 def axes_of(node: Node) -> tuple[int, ...]:
@@ -113,7 +131,7 @@ def stored_beside(partition: Any, group: list[Node], waiting: Iterable[Node]) ->
     along_runs = _goes_along_runs(node)
     in_order = along_runs or _goes_down_columns(node)
     of_blocks = any(x.id in partition.graph.together for x in group)
-    is_short = math.prod([source.shape[a] for a in axes_of(node)]) < LEAST_STAGE
+    is_short = _is_short(node)
     table = partition.table
     if is_cut or of_blocks or is_short or not in_order or source.size < LEAST_BESIDE:
         return []
@@ -129,12 +147,22 @@ def stored_beside(partition: Any, group: list[Node], waiting: Iterable[Node]) ->
             and not read.isdisjoint(_arrays_at_element(table, other))
             and not _ends_a_product(partition, other)
             and (other.shape == source.shape or _is_plain(partition, other, read))
-            and not any(_needs(partition, other, x) for x in group)
-            and all(other.id in read or not _depends(table, x, other) for x in group)
-            and not any(_depends(table, other, x) or _depends(table, x, other) for x in found)
-        ):
+            and not any(_waits(partition, other, x, group) for x in group)
+            and all(other.id in read or not found_to_depend(table, x, other) for x in group)
+            and not any(found_to_depend(table, *pair) for x in found
+                        for pair in ((other, x), (x, other)))
+        ):  # fmt: skip
             found.append(other)
     return found
+
+
+def _waits(partition: Any, other: Node, x: Node, group: list[Node]) -> bool:
+    """Whether an array needs a reduction of a group that is to store it beside, but for one that a
+    later stage of its rows can store."""
+    if not _needs(partition, other, x):
+        return False
+    is_row = x.op == "reduce" and other.shape == x.args[0].shape and _goes_along_runs(x)
+    return not is_row or not needs_at_rows(partition, other, x, group)
 
 
 def _is_plain(partition: Any, node: Node, read: set[int]) -> bool:
@@ -191,6 +219,9 @@ def store_beside(builder: Any, reduction: Node, node: Node, view: Any) -> None:
     extents, shaped = tuple([source.shape[a] for a in axes]), builder.partition.reshape(
         node, source.shape)
     is_piece, level, needed = reduction.op == "partial", -1, 0
+    for other in builder.root_nodes:  # results of the same rows are known a stage later
+        if other.op == "reduce" and other is not node and depends(node, other):
+            needed = max(needed, builder.level(builder.value(other, index)))
     while level < needed:
         level = needed
         key = "partial" if is_piece else None

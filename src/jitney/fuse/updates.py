@@ -205,6 +205,15 @@ def depends(node, operand) -> bool:
     return depends_on_any(node, {operand.id})
 
 
+def found_to_depend(table, node, operand) -> bool:
+    """The same, found out once: each of several partitions asks."""
+    known = table.facts_about("depends")
+    found = known.get((node.id, operand.id))
+    if found is None:
+        found = known[node.id, operand.id] = depends(node, operand)
+    return found
+
+
 def depends_on_any(node, operands: set[int]) -> bool:
     """Whether a node is one of the operands, or computed from some; their ids."""
     seen, stack, first = set(), [node], min(operands, default=math.inf)
