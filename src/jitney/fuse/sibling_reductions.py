@@ -17,6 +17,7 @@ from ..graph.elementwise import VIEWS, is_elementwise
 from ..ir.node import Node
 from . import affine as af
 from .kernel import Store
+from .lies_flat import lies_flat
 from .same_rows import needs_at_rows
 from .split_reductions import should_split
 from .updates import depends, found_to_depend
@@ -146,7 +147,7 @@ def stored_beside(partition: Any, group: list[Node], waiting: Iterable[Node]) ->
             other.size == source.size
             and not read.isdisjoint(_arrays_at_element(table, other))
             and not _ends_a_product(partition, other)
-            and (other.shape == source.shape or _is_plain(partition, other, read))
+            and (other.shape == source.shape or _is_plain(partition, other, source.shape, read))
             and not any(_waits(partition, other, x, group) for x in group)
             and all(other.id in read or not found_to_depend(table, x, other) for x in group)
             and not any(found_to_depend(table, *pair) for x in found
@@ -165,13 +166,14 @@ def _waits(partition: Any, other: Node, x: Node, group: list[Node]) -> bool:
     return not is_row or not needs_at_rows(partition, other, x, group)
 
 
-def _is_plain(partition: Any, node: Node, read: set[int]) -> bool:
+def _is_plain(partition: Any, node: Node, shape: tuple[int, ...], read: set[int]) -> bool:
     """Whether a node is made, element by element, of no view that would be stored for it (but for
     what is read anyhow): loops of another shape ask for whole arrays. (Differences of neighbours
     beside a sum of all: one array more is written and read.)"""
     nodes = partition.table.nodes
     near = [nodes[i] for i in _arrays_at_element(partition.table, node) - read]
-    return not any(x.op in _MOVED and partition.view_of(x) is None for x in near)
+    is_moved = any(x.op in _MOVED and partition.view_of(x) is None for x in near)
+    return not is_moved and lies_flat(partition, node, shape)
 
 
 def _ends_a_product(partition: Any, node: Node) -> bool:
