@@ -113,3 +113,31 @@ def test_losses_of_rows_and_their_gradients(loss):
         want, slope = both(x, y)
     np.testing.assert_allclose(value, want, rtol=1e-4)
     np.testing.assert_allclose(gradient, slope, rtol=1e-3, atol=1e-5)
+
+
+def contrast(a, b):
+    """Of rows of a product, whose gradient is an operand of others."""
+    likeness = a @ b.T
+    return (jax.nn.logsumexp(likeness, 1) - jnp.diag(likeness)).mean()
+
+
+def test_a_gradient_that_a_product_reads():
+    """It is made beside the sums of its rows."""
+    a, b = numbers(300, 64), numbers(300, 64)[::-1]
+    both = jax.value_and_grad(contrast)
+    text = jax.jit(both).lower(a, b).compile().as_text()
+    assert text.count("] kernel ") <= 2 and text.count("exp") <= text.count("] kernel ")
+    value, gradient = jax.jit(both)(a, b)
+    with jax.disable_jit():
+        want, slope = both(a, b)
+    np.testing.assert_allclose(value, want, rtol=1e-5)
+    np.testing.assert_allclose(gradient, slope, rtol=1e-3, atol=1e-5)
+
+
+def test_correlations_of_rows_of_a_transpose():
+    """Means down columns are summed in the order of memory."""
+    x = numbers(4096, 128)
+    text = jax.jit(lambda x: jnp.corrcoef(x.T)).lower(x).compile().as_text()
+    assert "stage 1" not in text
+    np.testing.assert_allclose(jax.jit(lambda x: jnp.corrcoef(x.T))(x), np.corrcoef(x.T),
+                               rtol=1e-4, atol=1e-5)  # fmt: skip

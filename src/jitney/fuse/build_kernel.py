@@ -333,7 +333,14 @@ class KernelBuilder(Stages):
 def _reduces_columns(node) -> bool:
     """Whether what is reduced lies far apart in memory, and the results side by side."""
     axes = node.attrs[1] if node.op == "reduce" else (node.attrs[1],)
-    return tuple(axes) == tuple(range(len(axes))) and node.size > 1
+    found, source = tuple(axes), node.args[0]
+    for _ in range(NEAR_NODES):  # down to where it lies in another order
+        if source.op == "transpose":
+            found = tuple(sorted([source.attrs[0][a] for a in found]))
+        elif not is_elementwise(source):
+            break
+        source = next((a for a in source.args if a.op != "broadcast"), source.args[0])
+    return found == tuple(range(len(found))) and node.size > 1
 
 
 def _prefers_rows(count: int, columns: int, is_down: bool) -> bool:

@@ -43,6 +43,7 @@ from .sibling_reductions import Waiting, is_large
 # repeat, or kernels compute of many elements, is looked for in two more (roots in gradients of
 # batch normalization: .7 to .9 of the time)
 ROUNDS, MORE_ROUNDS = 3, 2
+MOST_WAITING = 64  # nodes among which a reduction is looked for that an array may join
 
 
 class Partition:
@@ -186,10 +187,20 @@ class Partition:
             self.request(node)
         while self.pending or self.large:
             if self.pending:
-                group = with_neighbours(self, self.pending.pop())
+                group = with_neighbours(self, self._next_pending())
                 emit_roots(self, group, beside(self, group))
             else:
                 emit_roots(self, self.large.next_group())
+
+    def _next_pending(self) -> Node:
+        """The latest node that is asked for; a large array waits for reductions it may join."""
+        latest = self.pending[-1]
+        if is_large(latest) and not self.apart.has(latest):
+            for i in range(len(self.pending) - 2, max(-1, len(self.pending) - MOST_WAITING), -1):
+                node = self.pending[i]
+                if node.op == "reduce" and node.args[0].size == latest.size:
+                    return self.pending.pop(i)
+        return self.pending.pop()
 
     def _place_outputs(self) -> list[tuple[Node, View]]:
         """Gives each distinct output a buffer; others are copies of it or of a leaf."""

@@ -9,6 +9,7 @@ Literal operands are folded only by operations IEEE 754 rounds exactly.
 import numpy as np
 
 from ..ir.types import DTYPE_OF_CODE, bits_of, kind_of, nbytes_of
+from .joined_pads import joined_pads
 from .moduli import modulus
 
 
@@ -136,8 +137,9 @@ def _are_cut(x, code):
 
 
 def add(g, args, dtype):
-    """a + 0 -> a for integers; a + -0.0 -> a for floats."""
-    return _neutral(g, "add", args, dtype, 0 if kind_of(dtype) != "f" else -0.0)
+    """a + 0 -> a for integers; a + -0.0 -> a for floats; neighbours padded with 0 are joined."""
+    joined = joined_pads(g, *args)
+    return joined or _neutral(g, "add", args, dtype, 0 if kind_of(dtype) != "f" else -0.0)
 
 
 def sub(g, args, dtype):
