@@ -14,7 +14,6 @@ from typing import Any
 
 from ..ir.node import Node
 
-
 LEAST_ELEMENTS = 1024  # of the sum: kernels of fewer are soon done, and better short
 
 
