@@ -134,9 +134,10 @@ def test_a_gradient_that_a_product_reads():
     np.testing.assert_allclose(gradient, slope, rtol=1e-3, atol=1e-5)
 
 
-def test_correlations_of_rows_of_a_transpose():
+@pytest.mark.parametrize("shape", [(4096, 128), (1000, 100)])
+def test_correlations_of_rows_of_a_transpose(shape):
     """Means down columns are summed in the order of memory."""
-    x = numbers(4096, 128)
+    x = numbers(*shape)
     text = jax.jit(lambda x: jnp.corrcoef(x.T)).lower(x).compile().as_text()
     assert "stage 1" not in text
     np.testing.assert_allclose(jax.jit(lambda x: jnp.corrcoef(x.T))(x), np.corrcoef(x.T),
