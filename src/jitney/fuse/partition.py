@@ -11,7 +11,7 @@ nodes which already live in a buffer. The rules of fusion, in order:
     is stored once instead (`forced`): the partition is made again with that knowledge
     (`repeated_work.py`, `choose_stored.py`).
  5. A long reduction with few results is split in pieces that depend on its size alone, so that the
-    sum is the same for any number of threads (`split_reductions.py`).
+    sum is the same for any number of threads, or by rows (`split_reductions.py`).
  6. Outputs of equal shape that share a source are computed by one kernel; so are small nodes that
     kernels asked for, parts of concatenations, and reductions over the same loops with the arrays
     that are made of what they read (`group_roots.py`, `sibling_reductions.py`), and rows of arrays
