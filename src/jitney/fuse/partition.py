@@ -29,7 +29,7 @@ from ..ir.strides import contiguous_strides
 from ..ir.target import CpuTarget
 from ..ir.types import nbytes_of
 from .buffers import Buffer, CopyStep, Item, View, whole
-from .choose_stored import heaviest, stored_anyhow, worth_storing
+from .choose_stored import heaviest, needed, stored_anyhow, worth_storing
 from .circles import Apart, keep_apart
 from .group_roots import alike, beside, with_neighbours
 from .group_updates import group_updates
@@ -249,7 +249,8 @@ def partition_graph(graph: Graph, table, target: CpuTarget, plan_contraction=Non
     `plan_contraction(batch, m, n, k, code_in, code_out, strides…)` plans matrix products (None: as
     fused loops).
     """
-    forced, cuts = stored_anyhow(graph)
+    anyhow, cuts = stored_anyhow(graph)
+    forced = anyhow
     apart, learnt, size = Apart(), dict[tuple, tuple](), len(graph.nodes())
 
     def parted() -> Partition:
@@ -276,4 +277,5 @@ def partition_graph(graph: Graph, table, target: CpuTarget, plan_contraction=Non
                 heaviest(twice, work.node_of) if turn == 0
                 else worth_storing(twice, partition, forced)
             )  # fmt: skip
+            forced = anyhow | needed(graph, forced - anyhow, anyhow)
     return partition
