@@ -6,7 +6,7 @@ import pytest
 import jitney as jax
 import jitney.numpy as jnp
 
-SHAPES = [(300, 200), (5, 700), (1, 300), (3, 40, 100), (64, 1000)]
+SHAPES = [(300, 200), (5, 700), (1, 300), (3, 40, 100), (64, 1000), (4, 40_000)]
 
 
 def centred(x):
@@ -37,6 +37,9 @@ OTHERS = {
     "sorted on the way": lambda x: (x.mean(-1), (x - jnp.sort(x.mean(-1))[..., None]).max(-1)),
     "along the rows": lambda x: (x.max(-1), (x * jnp.cumsum(x.max(-1), -1)[..., None]).max(-1)),
     "of both axes": lambda x: (x.sum(-1), (x - x.sum(-1, keepdims=True)).sum((-2, -1))),
+    "of the rows and of all": lambda x: (
+        (x * x[..., :1]).sum(-1), x * (x * x[..., :1]).sum(-1, keepdims=True)
+        / (1e3 + (x * x[..., :1]).sum())),
     "of columns": lambda x: (x.mean(-2), x.var(-2), x - x.mean(-2, keepdims=True)),
 }
 

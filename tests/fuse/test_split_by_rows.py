@@ -55,6 +55,7 @@ SUMS = {
     "of a transpose": lambda a: (a.x[:256].T * a.y[:256]).sum(),
     "of what is padded": lambda a: (jnp.pad(a.x, 1) ** 2).sum(),
     "a short axis": lambda a: (a.x.reshape(-1, 8) * a.row[:8]).sum(),
+    "of few long rows": lambda a: (a.x.reshape(4, -1) * a.x.reshape(4, -1)[:1]).sum(),
     "integers": lambda a: ((a.x * 100).astype("int32") * jnp.arange(256)).sum(),
     "bfloats": lambda a: jnp.float32(a.x.astype("bfloat16") * a.row.astype("bfloat16")).sum(),
 }

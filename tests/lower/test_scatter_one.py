@@ -144,3 +144,23 @@ def test_other_sums():
     check(fun, PLACES, VALUES)
     check(lambda i, v: jnp.full((N, C), 1.0).at[rows(), i].set(v).sum(1), PLACES, VALUES)
     assert "reduce" in graph_of(fun, PLACES, VALUES)
+
+
+NOT_PLACES = {
+    "fractions": lambda i, v: jnp.where(
+        jax.lax.broadcasted_iota("float32", (N, 7), 1) == i[:, None] / 2, v[:, None], 0.0),
+    "numbers that come again": lambda i, v: jnp.where(
+        jax.lax.broadcasted_iota("int8", (N, 300), 1) == i.astype("int8")[:, None],
+        v[:, None], 0.0),
+    "another number elsewhere": lambda i, v: jnp.where(jnp.arange(7) == i[:, None], v[:, None], 1),
+    "values along the row": lambda i, v: jnp.where(jnp.arange(N) == i[:, None], v, 0.0),
+    "places along the row": lambda i, v: jnp.where(jnp.arange(N) == i, v[:, None], 0.0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NOT_PLACES)
+def test_sums_that_are_gone_through(name):
+    i, fun = np.arange(N, dtype="int32"), lambda i, v: NOT_PLACES[name](i, v).sum(1)
+    want = np.asarray(NOT_PLACES[name](i, VALUES)).sum(1)
+    np.testing.assert_allclose(jax.jit(fun)(i, VALUES), want, rtol=1e-6)
+    assert "reduce" in graph_of(fun, i, VALUES)

@@ -14,7 +14,7 @@ from ..graph.elementwise import is_elementwise
 from ..graph.graph import READS_OF_A_COPY, Graph
 from ..ir.node import Node
 from .cut_chains import cut_chains
-from .expressions import COST, HEAVY, SLOW
+from .expressions import COST, SLOW
 from .group_roots import may_be_merged, share_work, shares_source
 from .read_apart import read_apart
 from .store_wide import store_wide
@@ -26,6 +26,7 @@ FEW_PARTS, MANY_TIMES = 64, 16  # elements of a small matrix; how often an array
 SHORT_CHAIN = 6  # operations from places to an index
 LEAVES = ("input", "const", "lit", "iota")
 MOST_SOURCES = 2  # arrays that are read instead of one that is stored
+AGAIN = 16  # what it may cost all its users to make it again
 MANY_READS = 16  # a gather that reads each element so often reads it from memory
 
 
@@ -236,30 +237,32 @@ def worth_storing(twice, partition: Any, forced) -> frozenset:
     return frozenset(_before_spreading(node_of[i]).id for i in stored)
 
 
-def needed(graph: Graph, forced: frozenset, anyhow: frozenset) -> frozenset:
-    """Of nodes to be stored, those that are not soon made of others: the maximum of 0 and what is
-    stored itself, say, which was the first that two kernels were seen to compute."""
-    kept = set(forced)
+def needed(graph: Graph, shared: frozenset, kept: frozenset) -> frozenset:
+    """Of nodes that several kernels compute, those that are not soon made of others that are stored
+    (`kept`: in any case): the maximum of 0 and what is stored itself, say, which was the first that
+    they were seen to compute."""
+    stored = set(shared | kept)
     for node in graph.nodes():
-        if node.id in kept and is_elementwise(node) and _is_cheap(node, kept | anyhow):
-            kept.discard(node.id)
-    return frozenset(kept)
+        if node.id in shared - kept and is_elementwise(node):
+            if _cost_from(node, stored) * len(graph.users_of(node)) < AGAIN:
+                stored.discard(node.id)
+    return shared & stored
 
 
-def _is_cheap(node: Node, stored: set) -> bool:
-    """Whether few operations make a node of one or two arrays that live in buffers."""
+def _cost_from(node: Node, stored: set) -> float:
+    """What operations cost that make a node of one or two arrays that live in buffers; infinite if
+    it is made of more, or in another way."""
     waiting, seen, cost, sources = [node], {node.id}, 0, 0
     for x in waiting:  # grows meanwhile
         if x is not node and (x.id in stored or x.op in LEAVES):
             sources += x.size == node.size
             continue
-        if not is_elementwise(x):
-            if x.op not in ("broadcast", "reshape") or x is node:
-                return False
-        else:
+        if is_elementwise(x):
             cost += COST.get(x.op, 1)
-        if cost >= HEAVY or len(seen) > LINKS:
-            return False
+        elif x.op not in ("broadcast", "reshape"):
+            return math.inf
+        if len(seen) > LINKS:
+            return math.inf
         waiting += [a for a in x.args if a.id not in seen]
         seen.update(a.id for a in x.args)
-    return 1 <= sources <= MOST_SOURCES
+    return cost if 1 <= sources <= MOST_SOURCES else math.inf

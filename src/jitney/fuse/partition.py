@@ -249,8 +249,8 @@ def partition_graph(graph: Graph, table, target: CpuTarget, plan_contraction=Non
     `plan_contraction(batch, m, n, k, code_in, code_out, strides…)` plans matrix products (None: as
     fused loops).
     """
-    anyhow, cuts = stored_anyhow(graph)
-    forced = anyhow
+    kept, cuts = stored_anyhow(graph)
+    forced, shared = kept, frozenset[int]()
     apart, learnt, size = Apart(), dict[tuple, tuple](), len(graph.nodes())
 
     def parted() -> Partition:
@@ -271,11 +271,12 @@ def partition_graph(graph: Graph, table, target: CpuTarget, plan_contraction=Non
         if not repeated and (not twice or turn >= ROUNDS - 1 and not work.is_much(twice, size)):
             break
         if repeated:
-            forced = forced | heaviest(repeated, work.node_of)
+            kept = kept | heaviest(repeated, work.node_of)
         if twice:
-            forced = forced | (
+            shared = shared | (
                 heaviest(twice, work.node_of) if turn == 0
-                else worth_storing(twice, partition, forced)
+                else worth_storing(twice, partition, kept | shared)
             )  # fmt: skip
-            forced = anyhow | needed(graph, forced - anyhow, anyhow)
+        shared = needed(graph, shared, kept)
+        forced = kept | shared
     return partition

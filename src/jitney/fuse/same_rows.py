@@ -22,7 +22,11 @@ MOST_NODES = 64  # on the way
 
 def needs_at_rows(partition: Any, node: Node, reduction: Node, group: list[Node]) -> bool:
     """See the module's text. What lives in a buffer on the way is computed by another kernel, and
-    this one would wait for it; but for the `group` that this kernel computes."""
+    this one would wait for it; but for the `group` that this kernel computes. So it would for what
+    the reduction has pieces of."""
+    whole = partition.origins.get(reduction.id)
+    if whole is not None and found_to_depend(partition.table, node, whole):
+        return False
     ours, rows = {x.id for x in group}, Rows(reduction)
     seen, waiting, found = {node.id}, [node], False
     for x in waiting:  # grows meanwhile

@@ -48,8 +48,9 @@ def siblings(partition: Any, node: Node, others: Iterable[Node]) -> list[Node]:
 
 def are_siblings(partition: Any, a: Node, group: list[Node]) -> bool:
     """Whether a reduction may join a group of them."""
-    return all(
-        {a.id, b.id} <= partition.graph.together.get(a.id, frozenset()) and a is not b
+    together = partition.graph.together.get(a.id, frozenset())
+    return a not in group and all(
+        b.id in together
         or _follows_rows(partition, a, b, [*group, a])
         or _are_side_by_side(partition, a, b)
         for b in group

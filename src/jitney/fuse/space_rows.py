@@ -21,12 +21,18 @@ HEAVY_PART, LIGHT_PART = 2, 6  # of the first cache rows may be one so many-th
 
 def space_rows(kernel: Kernel, used: list[Expr], target: CpuTarget) -> None:
     """See the module's text."""
-    if not kernel.pipelined or kernel.lane != "stage":
+    if not kernel.pipelined or kernel.lane != "stage" or _is_known_before(kernel):
         return
     heavy = is_heavy(used)
     if heavy or _ends_wait(kernel):
         most = target.l1_bytes // (HEAVY_PART if heavy else LIGHT_PART)
         kernel.apart = 2 if _bytes_in_rows(kernel, used) <= most else 1
+
+
+def _is_known_before(kernel: Kernel) -> bool:
+    """Whether all that a stage waits for is a guess, which is known a turn before."""
+    guessed = any(r.guessed for r in kernel.stages[0].reductions)
+    return guessed and len(kernel.stages) == 2
 
 
 def _ends_wait(kernel: Kernel) -> bool:

@@ -2,7 +2,8 @@
 
 In: a sum along one axis of `where(arange(c) == place, value, 0)`, or of its negative, where place
 and value are the same along the axis: gradients of elements that were picked (lower/scatter_one.py)
-are such rows. Out: `where(0 <= place < c, value, 0)`, for which no row is gone through; else None.
+are such rows. Places are whole numbers (2.5 is in a row, and none of its places) of a type that has
+all of them. Out: `where(0 <= place < c, value, 0)`, for which no row is gone through; else None.
 Keeps: every bit: all that is added to the value is 0, which makes a 0 of -0; or -0, of a negative.
 """
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..ir.node import Node
+from ..ir.types import bits_of, kind_of
 
 
 def sum_of_chosen(g: Any, x: Node, axes: tuple[int, ...]) -> Node | None:
@@ -34,9 +36,15 @@ def sum_of_chosen(g: Any, x: Node, axes: tuple[int, ...]) -> Node | None:
 def _place(g: Any, is_there: Node, axis: int) -> Node | None:
     """The place that a row's places are compared with."""
     for numbers, place in (is_there.args, is_there.args[::-1]):
-        if numbers.op == "iota" and numbers.attrs == (axis,):
+        if numbers.op == "iota" and numbers.attrs == (axis,) and _are_places(numbers, axis):
             return _of_row(g, place, axis)
     return None
+
+
+def _are_places(numbers: Node, axis: int) -> bool:
+    """Whether numbers are whole and count all elements of a row, each once."""
+    kind = kind_of(numbers.dtype)
+    return kind in "iu" and numbers.shape[axis] <= 1 << (bits_of(numbers.dtype) - (kind == "i"))
 
 
 def _of_row(g: Any, node: Node, axis: int) -> Node | None:
