@@ -8,8 +8,8 @@ in the first cache, log-sum-exp of rows of 64 .85 of the time, 128 .89, 512 .94,
 do not go side by side (pair_rows.py) where ends are gathered: of 128 elements they take 12.1 cycles
 a vector, one row 11. On an Emerald Rapids they are the better way from 1024 elements on (rows of 64
 .98 of the time of pairs, 128 .91, 256 .97, 512 .95, 1024 1.08, 2048 1.10), on a Zen 5 nowhere (one
-thread and two, by turns: rows of 600 .95 and .97, 768 .96 and .93, 1024 .98 and .97, 2048 1.00 and
-.94).
+thread and two, by turns: rows of 600 .96 and .97, 768 .97 and .93, 1024 .97 and .94, 2048 .98 and
+.91).
 Keeps: every bit but of sums, which two rows side by side add in another order.
 """
 

@@ -3,11 +3,11 @@
 In: a kernel whose rows may be in a pipeline, and its live expressions. Out: `apart` is 2 where it
 pays: what a stage has found of a row is not wanted before a turn later. A sum is folded in four
 steps of 7 cycles, its quotient takes 13 and to have it in all lanes 4: of short rows a stage would
-be half done in these. (A Zen 5, one thread and two, by turns: softmax of rows of 128 .83 and .81 of
-the time, of 256 .88 and .89, of 512 .92 and .92, of 1024 .98 and .97; its logarithm .85 and .83,
-.97 and .91, .90 and .86, .96 and .93; the logarithm of their variance .91 to 1.0; layer norm of 100
-to 256 .89 to .96.) More rows have to stay in the first cache: rows of 2048 take 1.2 to 1.7, and
-where little is computed, so that memory is what rows wait for, those of 1024 1.03.
+be half done in these. (A Zen 5, one thread and two, by turns: softmax of rows of 128 .82 and .79 of
+the time, of 256 .89 and .88, of 512 .92 and .91, of 1024 .96 and 1.01; its logarithm .84 and .84,
+.93 and .91, .87 and .85, .96 and .95; the logarithm of variances .89 to .98; layer norm of 128 and
+256 .91 to .96.) More rows have to stay in the first cache: rows of 2048 take 1.2 to 1.7, and where
+little is computed, so that memory is what rows wait for, those of 1024 1.03.
 Keeps: every bit.
 """
 

@@ -8,9 +8,9 @@ Reductions around an axis that stays (the mean of each channel of many images) a
 of memory: 95 us instead of 113 by one thread for a cube of 128. So are those along several axes of
 what cannot be gone through as if these were one (lies_flat.py): it would be stored whole. Of a loss
 that is the mean of all and its gradient, whose rows are normalized, rows are gone through once
-(same_rows.py). (A Zen 5, two threads and one, by turns: (x * w).sum() of 1024 x 1024 by rows .23
-and .33 of the time, entropies of 4096 x 768 and their gradient .18 and .18, a weighted sum of layer
-norm of 1024 x 1024 and its gradients .41 and .30, channels of scaled images .28 and .30.)
+(same_rows.py). (A Zen 5, two threads and one, by turns: (x * w).sum() of 1024 x 1024 by rows .24
+and .39 of the time, entropies of 4096 x 768 and their gradient .24 and .26, channels of scaled
+images .29 and .34; from memory a weighted sum of layer norm and its gradients 1.10 and 1.12.)
 """
 
 import math
