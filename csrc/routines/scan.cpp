@@ -1,6 +1,8 @@
 // Cumulative operations along the middle axis of [outer, n, inner] (signatures in README.md).
 #include <atomic>
 #include <cmath>
+#include <cstdlib>
+#include <new>
 
 #include "../pool.h"
 #include "families.h"
@@ -24,9 +26,9 @@ void give_way() {
 #endif
 }
 
-// Another thread is about to store the value: a chunk takes some microseconds, unless its thread is interrupted.
-void wait_until(const std::atomic<int64_t>* stored, int64_t value) {
-  for (int k = 0; stored->load(std::memory_order_acquire) != value; ++k) {
+// Another thread is about to store something else: a chunk takes some microseconds, unless its thread is interrupted.
+void wait_until_not(const std::atomic<int64_t>* stored, int64_t value) {
+  for (int k = 0; stored->load(std::memory_order_acquire) == value; ++k) {
     if (k > 4096) give_way();
 #if defined(__x86_64__)
     else _mm_pause();

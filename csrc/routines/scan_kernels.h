@@ -61,59 +61,9 @@ static void combine(A* before, const A* total, int64_t width) {
   for (int64_t j = 0; j < width; ++j) before[j] = Op::apply(before[j], total[j]);
 }
 
-// ---- chunks, by one thread or by several: whoever comes to a chunk while what comes before it is not yet known forms
-// its total meanwhile (the scan then reads it from the second cache). Chunks are taken in order, whichever piece the pool
-// hands out, so a thread waits for threads that are at work; one thread alone never waits, and reads everything once.
-
-template <class Code>
-struct Chain {
-  Slab<Code> slab;
-  std::atomic<int64_t> taken{0};  // chunks that somebody has begun
-  std::atomic<int64_t> known{0};  // the chunk that `next` comes before
-  alignas(64) typename Code::Computed next[kStrip<typename Code::Computed>];
-  explicit Chain(const Slab<Code>& s) : slab(s) {}  // the row is filled as far as it is used
-};
-
-template <class Code, class Op, bool kReverse>
-static void scan_link(Chain<Code>* chain, int64_t c) {
-  using A = typename Code::Computed;
-  const Slab<Code>& s = chain->slab;
-  const size_t bytes = static_cast<size_t>(s.width) * sizeof(A);
-  alignas(64) A before[kStrip<A>], total[kStrip<A>];
-  clear<Op>(total, s.width);
-  if (chain->known.load(std::memory_order_acquire) != c) {
-    scan_chunk<Code, Op, kReverse, false>(s, c, total, total);
-    wait_until(&chain->known, c);
-    memcpy(before, chain->next, bytes);
-    combine<Op>(chain->next, total, s.width);
-    chain->known.store(c + 1, std::memory_order_release);
-    clear<Op>(total, s.width);
-    scan_chunk<Code, Op, kReverse, true>(s, c, before, total);
-  } else {
-    memcpy(before, chain->next, bytes);
-    scan_chunk<Code, Op, kReverse, true>(s, c, before, total);
-    combine<Op>(chain->next, total, s.width);
-    chain->known.store(c + 1, std::memory_order_release);
-  }
-  fence_far_stores(s.far);
-}
-
-template <class Code, class Op, bool kReverse>
-static void scan_links(void* context, int64_t lo, int64_t hi) {
-  auto* chain = static_cast<Chain<Code>*>(context);
-  for (int64_t k = lo; k < hi; ++k)
-    scan_link<Code, Op, kReverse>(chain, chain->taken.fetch_add(1, std::memory_order_relaxed));
-}
+#include "scan_chain.h"
 
 // ---- the pieces of [outer, n, inner]: extent = outer * blocks, where blocks of `block` columns make up inner
-
-template <class Code, class Op, bool kReverse>
-static void scan_in_chunks(const Slab<Code>& s) {
-  Chain<Code> chain(s);
-  clear<Op>(chain.next, s.width);
-  const int64_t bytes = s.n * s.width * static_cast<int64_t>(sizeof(typename Code::Stored));
-  pool_parallel_for(s.chunks(), bytes < kParallelBytes ? 0 : 1, scan_links<Code, Op, kReverse>, &chain);
-}
 
 template <class Code, class Op, bool kReverse>
 static void scan_slab(const Slab<Code>& s) {

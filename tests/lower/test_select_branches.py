@@ -66,7 +66,7 @@ def test_cheap_branches_on_single_numbers_are_selections(monkeypatch):
 @pytest.mark.parametrize("costly", [
     lambda x: jnp.exp(jnp.sin(jnp.exp(jnp.sin(jnp.cos(x))))),
     lambda x: lax.fori_loop(0, 10, lambda i, c: c * 0.5, x),
-    lambda x: jnp.sum(jnp.ones(100) * x),
+    lambda x: jnp.sum(jnp.sin(jnp.arange(100) * x)),
     lambda x: jitney.pure_callback(lambda x: x, jitney.ShapeDtypeStruct((), jnp.float32), x),
 ])  # fmt: skip
 def test_costly_branches_stay(monkeypatch, costly):

@@ -31,6 +31,7 @@ from ..ir.types import DTYPE_OF_CODE, kind_of, nbytes_of
 from . import laws
 from .chosen_sum import sum_of_chosen
 from .guarded_update import guarded_update
+from .joined_reduce import JOINED, reduce_of_joined
 from .powers_of_two import scaled_by_power
 
 # A copy of which so many parts are read is one in memory (fuse/choose_stored.py). For borders
@@ -293,7 +294,9 @@ class GraphBuilder:
         if not any(low) and not any(high):
             return x
         shape = tuple([lo + n + hi for lo, n, hi in zip(low, x.shape, high, strict=True)])
-        return self.table.intern("pad", (x, value), shape, x.dtype, (low,))
+        node = self.table.intern("pad", (x, value), shape, x.dtype, (low,))
+        self.table.facts_about(JOINED)[node.id] = True
+        return node
 
     def concat(self, parts, axis) -> Node:
         parts = [p for p in parts if p.shape[axis] > 0] or list(parts[:1])
@@ -301,7 +304,9 @@ class GraphBuilder:
             return parts[0]
         shape = list(parts[0].shape)
         shape[axis] = sum(p.shape[axis] for p in parts)
-        return self.table.intern("concat", tuple(parts), tuple(shape), parts[0].dtype, (axis,))
+        node = self.table.intern("concat", tuple(parts), tuple(shape), parts[0].dtype, (axis,))
+        self.table.facts_about(JOINED)[node.id] = True
+        return node
 
     def iota(self, shape, axis, code) -> Node:
         return self.table.intern("iota", (), tuple(shape), code, (axis,))
@@ -337,7 +342,8 @@ class GraphBuilder:
         if count == 0:
             return self.full(identity(kind, x.dtype), shape, x.dtype)
         chosen = sum_of_chosen(self, x, axes) if kind == "sum" else None
-        return chosen or self.table.intern("reduce", (x,), shape, x.dtype, (kind, axes))
+        found = chosen or reduce_of_joined(self, kind, x, axes)
+        return found or self.table.intern("reduce", (x,), shape, x.dtype, (kind, axes))
 
     def argreduce(self, kind, x, axis, code) -> Node:
         """Index of the first max or min along an axis (NaN counts as the extreme)."""

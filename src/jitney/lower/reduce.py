@@ -7,6 +7,7 @@ from ..core.jaxpr import ClosedJaxpr, DebugInfo
 from ..core.staging import trace_flat
 from ..graph.diagonal import sum_on_diagonal
 from ..graph.graph import is_literal
+from ..graph.joined_reduce import is_stack
 from ..ir.types import code_of, kind_of
 from ..lax.nary import broadcast_to
 from ..lax.tree_reduce import reduce_pairs
@@ -31,8 +32,6 @@ def _register(name, kind):
         axes = eqn.params["axes"]
         if isinstance(x, Pair):
             return _complex(ctx.g, kind, x, axes)
-        if len(axes) > 1 and x.dtype not in ("f16", "bf16") and (stacked := _stacked_in(x, axes)):
-            x, axes = _across(ctx.g, kind, x, stacked[0], axes)
         if x.dtype == "b1":
             boolean = {"max": "or", "min": "and", "sum": "or", "prod": "and"}.get(kind, kind)
             return ctx.g.reduce(boolean, x, axes)
@@ -107,21 +106,6 @@ def _take(g, x, axis, low, high):
     return Pair(g.slice(x.re, lows, highs), g.slice(x.im, lows, highs))
 
 
-def _stacked_in(x, axes) -> tuple[int, ...]:
-    """The axis along which an array is a stack of others, if it is one of `axes`."""
-    if x.op != "concat" or x.attrs[0] not in axes:
-        return ()
-    return x.attrs if all(part.shape[x.attrs[0]] == 1 for part in x.args) else ()
-
-
-def _across(g, kind, x, axis, axes):
-    """A stack reduced along its own axis, and the axes that are left: no stack is stored then."""
-    return g.reduce(kind, x, (axis,)), [a - (a > axis) for a in axes if a != axis]
-
-
-MOST_CHOSEN = 16  # arrays of a stack that are compared one after the other
-
-
 def _chosen(g, x, axis, greatest, code):
     """Which array of a stack has the first extreme element. (Of conditions, as `select` asks: five
     of 10^6 elements were stored and searched, which took four times as long.)"""
@@ -155,7 +139,7 @@ def lower_argreduce(ctx, eqn, x):
     greatest = eqn.primitive.name == "argmax"
     if x.dtype in ("b1", "i8", "u8") and x.shape[axis] >= SEARCHED_FROM and x.size:
         return ctx.g.convert(_first_extreme(ctx.g, x, axis, greatest, wide), code)
-    if _stacked_in(x, (axis,)) and len(x.args) <= MOST_CHOSEN:
+    if is_stack(x, axis):
         return ctx.g.convert(_chosen(ctx.g, x, axis, greatest, wide), code)
     if kind_of(x.dtype) == "b":
         x = ctx.g.convert(x, "i32")
