@@ -28,7 +28,7 @@ MERGED_SIZE = 64  # elements up to which nodes that kernels asked for share a ke
 MERGED_ROOTS = 64
 MOST_BESIDE = 4  # concatenations computed together
 NEAR_GROUPS = 16  # groups of reductions over the same loops that one may join: the latest
-MOST_ALIKE = 8  # results of one kernel: more would only make it longer
+MOST_ALIKE = 9  # results of one kernel (of windows of 3 x 3, say): more would only make it longer
 NEAR_NODES = 24  # below a node among which a common source is looked for
 # Elementwise nodes that two arrays are both made of, from which on one kernel makes both: the two
 # words of random bits, say, which else take all rounds each, or store what they share, and share

@@ -31,7 +31,8 @@ from ..ir.types import DTYPE_OF_CODE, kind_of, nbytes_of
 from . import laws
 from .chosen_sum import sum_of_chosen
 from .guarded_update import guarded_update
-from .joined_reduce import JOINED, reduce_of_joined
+from .joined import JOINED
+from .joined_reduce import reduce_of_joined
 from .powers_of_two import scaled_by_power
 
 # A copy of which so many parts are read is one in memory (fuse/choose_stored.py). For borders
@@ -280,6 +281,8 @@ class GraphBuilder:
             return x
         if x.op == "broadcast" and x.args[0].shape == ():
             return self.broadcast(x.args[0], shape, ())
+        if x.op == "concat" and (parts := laws.slice_of_parts(self, x, starts, limits, strides)):
+            return parts
         return self.table.intern("slice", (x,), shape, x.dtype, (starts, strides))
 
     def pad(self, x, value, low, high) -> Node:

@@ -6,6 +6,9 @@ Each law looks at one node and its operands and makes a node with fewer operatio
 Literal operands are folded only by operations IEEE 754 rounds exactly.
 """
 
+import itertools
+from bisect import bisect_right
+
 import numpy as np
 
 from ..ir.types import DTYPE_OF_CODE, bits_of, kind_of, nbytes_of
@@ -79,6 +82,8 @@ _EXACT = {
     "and": np.bitwise_and,
     "or": np.bitwise_or,
     "xor": np.bitwise_xor,
+    "floor": np.floor,
+    "ceil": np.ceil,
     "neg": np.negative,
     "abs": np.abs,
     "not": np.invert,
@@ -134,6 +139,28 @@ def fewer_bits(g, x, code):
 def _are_cut(x, code):
     whole = kind_of(x.dtype) in "iu" and kind_of(code) in "iu"
     return whole and bits_of(x.dtype) >= bits_of(code)
+
+
+def slice_of_parts(g, joined, starts, limits, strides):
+    """A slice of a concatenation that lies within one of its parts, or is some of them whole."""
+    (axis,), known = joined.attrs, g.table.facts_about("where parts begin")
+    if joined.id not in known:
+        extents = [part.shape[axis] for part in joined.args]
+        known[joined.id] = list(itertools.accumulate(extents, initial=0))
+    places, first, end = known[joined.id], starts[axis], limits[axis]
+    if first >= end:
+        return None
+    one, last = bisect_right(places, first) - 1, bisect_right(places, end - 1) - 1
+    is_whole = places[one] == first and places[last + 1] == end and strides[axis] == 1
+    if one != last and not is_whole:
+        return None
+    parts = []
+    for i in range(one, last + 1):
+        low, high = max(first, places[i]) - places[i], min(end, places[i + 1]) - places[i]
+        inside = [*starts[:axis], low, *starts[axis + 1 :]]
+        bounds = [*limits[:axis], high, *limits[axis + 1 :]]
+        parts.append(g.slice(joined.args[i], inside, bounds, strides))
+    return g.concat(parts, axis)
 
 
 def add(g, args, dtype):

@@ -151,6 +151,9 @@ def _loop(ctx, consts, init, bodies):
     return rebuild_values(init, results)
 
 
+WRITTEN_OUT = 128  # equations, of all steps, of a scan that its caller wants unrolled
+
+
 @lower_rule("scan")
 def lower_scan(ctx, eqn, *values):
     p = eqn.params
@@ -168,6 +171,8 @@ def lower_scan(ctx, eqn, *values):
     if length == 0:
         return carry + stacked
     has_effects = bool(eqn.effects)
+    if length <= p["unroll"] and not has_effects and length * len(closed.jaxpr.eqns) <= WRITTEN_OUT:
+        return _written_out(ctx, closed, length, reverse, [*hoisted, *consts], carry, xs)
     n_hoisted, n_consts = len(hoisted), len(consts)
 
     def step(inner, counter, constants, state):
@@ -190,6 +195,32 @@ def lower_scan(ctx, eqn, *values):
     body = _trace(step, [*hoisted, *consts, *xs], state, counted=True)
     results = _loop(ctx, [*hoisted, *consts, *xs], state, (None, body, length))
     return _state_of(ctx, results, has_effects)
+
+
+def _written_out(ctx, closed, length, reverse, consts, carry, xs):
+    """A scan that is to be unrolled, one step after the other."""
+    g, n_hoisted, n_carry = ctx.g, len(closed.jaxpr.constvars), len(carry)
+    rows = []
+    for i in reversed(range(length)) if reverse else range(length):
+        places = [ctx.each(x, lambda n, i=i: _known_row(g, n, i)) for x in xs]
+        arguments = [*consts[n_hoisted:], *carry, *places]
+        results = lower_jaxpr(ctx, closed.jaxpr, consts[:n_hoisted], arguments)
+        carry = results[:n_carry]
+        rows.append(results[n_carry:])
+    stacks = zip(*(rows[::-1] if reverse else rows), strict=True)
+    return [*carry, *[_stack(ctx, stack) for stack in stacks]]
+
+
+def _known_row(g, x, i):
+    """x[i] along the first axis."""
+    starts, limits = (i, *[0] * (len(x.shape) - 1)), (i + 1, *x.shape[1:])
+    return g.reshape(g.slice(x, starts, limits), x.shape[1:])
+
+
+def _stack(ctx, rows):
+    if isinstance(rows[0], Pair):
+        return Pair(_stack(ctx, [row.re for row in rows]), _stack(ctx, [row.im for row in rows]))
+    return ctx.g.concat([ctx.g.expand_dims(row, 0) for row in rows], 0)
 
 
 def _empty(ctx, aval, length):

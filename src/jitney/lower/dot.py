@@ -2,7 +2,7 @@
 
 import math
 
-from ..graph.joined_reduce import is_stack
+from ..graph.joined import stacked_along
 from ..ir.types import bits_of, code_of, is_complex, is_small_float, kind_of, part_code
 from ..lax.dot import combined_dtype
 from .arrange_product import arrange_product
@@ -26,7 +26,7 @@ def lower_dot_general(ctx, eqn, a, b):
         x, y = operands_of(g, x, y, code)
         terms = math.prod(x.shape[i] for i in contract[0])
         most = MATRIX_ROW if _are_matrices_times_vectors(x, y, contract, batch) else SHORT_SUM
-        few = terms <= most or _is_stack_times_vector(x, y, contract)
+        few = terms <= most or _is_stack_times_vector(g, x, y, contract)
         if few and kind_of(code) != "b":
             return short_sum(g, x, y, contract, batch, code)
         if math.prod(aval.shape) == 1 and x.dtype == code and kind_of(code) in "fiu":
@@ -66,10 +66,10 @@ def _are_matrices_times_vectors(x, y, contract, batch) -> bool:
     return min(sizes) == 1 and count >= MANY
 
 
-def _is_stack_times_vector(x, y, contract) -> bool:
+def _is_stack_times_vector(g, x, y, contract) -> bool:
     """Whether numbers are a weighted sum of arrays that were stacked for it: no stack is stored."""
     for stack, weights, axes in ((x, y, contract[0]), (y, x, contract[1])):
-        if len(axes) == 1 and len(weights.shape) == 1 and is_stack(stack, axes[0]):
+        if len(axes) == 1 and len(weights.shape) == 1 and stacked_along(g, stack, axes[0]):
             return True
     return False
 

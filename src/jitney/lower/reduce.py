@@ -7,7 +7,7 @@ from ..core.jaxpr import ClosedJaxpr, DebugInfo
 from ..core.staging import trace_flat
 from ..graph.diagonal import sum_on_diagonal
 from ..graph.graph import is_literal
-from ..graph.joined_reduce import is_stack
+from ..graph.joined import stacked_along
 from ..ir.types import code_of, kind_of
 from ..lax.nary import broadcast_to
 from ..lax.tree_reduce import reduce_pairs
@@ -106,14 +106,14 @@ def _take(g, x, axis, low, high):
     return Pair(g.slice(x.re, lows, highs), g.slice(x.im, lows, highs))
 
 
-def _chosen(g, x, axis, greatest, code):
+def _chosen(g, parts, axis, greatest, code):
     """Which array of a stack has the first extreme element. (Of conditions, as `select` asks: five
     of 10^6 elements were stored and searched, which took four times as long.)"""
-    shape = x.shape[:axis] + x.shape[axis + 1 :]
-    parts = [g.reshape(part, shape) for part in x.args]
+    shape = parts[0].shape[:axis] + parts[0].shape[axis + 1 :]
+    parts = [g.reshape(part, shape) for part in parts]
     number = lambda n: g.full(n, shape, code)
     found = number(0)
-    if x.dtype == "b1":
+    if parts[0].dtype == "b1":
         for n in reversed(range(len(parts))):
             holds = parts[n] if greatest else g.ew("not", parts[n])
             found = g.select(holds, number(n), found)
@@ -121,7 +121,7 @@ def _chosen(g, x, axis, greatest, code):
     best = parts[0]
     for n, part in enumerate(parts[1:], 1):
         better = g.compare("gt" if greatest else "lt", part, best)
-        if kind_of(x.dtype) == "f":  # the first NaN is the extreme
+        if kind_of(part.dtype) == "f":  # the first NaN is the extreme
             new = g.ew("and", g.compare("ne", part, part), g.compare("eq", best, best))
             better = g.ew("or", better, new)
         best, found = g.select(better, part, best), g.select(better, number(n), found)
@@ -139,8 +139,9 @@ def lower_argreduce(ctx, eqn, x):
     greatest = eqn.primitive.name == "argmax"
     if x.dtype in ("b1", "i8", "u8") and x.shape[axis] >= SEARCHED_FROM and x.size:
         return ctx.g.convert(_first_extreme(ctx.g, x, axis, greatest, wide), code)
-    if is_stack(x, axis):
-        return ctx.g.convert(_chosen(ctx.g, x, axis, greatest, wide), code)
+    parts = stacked_along(ctx.g, x, axis)
+    if parts is not None:
+        return ctx.g.convert(_chosen(ctx.g, parts, axis, greatest, wide), code)
     if kind_of(x.dtype) == "b":
         x = ctx.g.convert(x, "i32")
     return ctx.g.convert(ctx.g.argreduce(eqn.primitive.name, x, axis, wide), code)

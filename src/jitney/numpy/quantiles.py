@@ -182,8 +182,9 @@ def _combine(method: str, low: Any, high: Any, low_weight: Any, high_weight: Any
 
 
 def _plain(a: Any, q: Any, axis: int, method: str) -> Any:
-    count = constant(shape_of(a)[axis], a)
-    a = lax.sort(_nan_where_any(a, axis), dimension=axis)
+    extent = shape_of(a)[axis]
+    count = constant(extent, a)
+    a = lax.sort(a, dimension=axis)
     low, high, low_weight, high_weight = _levels(q, count, a)
     last = lax.sub(count, constant(1, a))
     index = [lax.convert_element_type(lax.clamp(constant(0, a), p, last), np.int32)
@@ -193,7 +194,17 @@ def _plain(a: Any, q: Any, axis: int, method: str) -> Any:
         spread = shape_of(low_value)
         low_weight, high_weight = (lax.broadcast_in_dim(w, spread, (0,))
                                    for w in (low_weight, high_weight))
-    return _combine(method, low_value, high_value, low_weight, high_weight)
+    result = _combine(method, low_value, high_value, low_weight, high_weight)
+    return result if not extent else _nan_if_last_is(a, axis, result)
+
+
+def _nan_if_last_is(a: Any, axis: int, result: Any) -> Any:
+    """The results, NaN where a sorted row ends with one (no row is gone through for that)."""
+    extent, rank = shape_of(a)[axis], len(shape_of(a))
+    last = lax.squeeze(lax.slice_in_dim(a, extent - 1, extent, axis=axis), (axis,))
+    places = tuple(range(len(shape_of(result)) - rank + 1, len(shape_of(result))))
+    is_nan = lax.broadcast_in_dim(lax.ne(last, last), shape_of(result), places)
+    return where_value(is_nan, constant(np.nan, result), result)
 
 
 def _skipping_nan(a: Any, q: Any, axis: int, method: str) -> Any:
