@@ -36,6 +36,7 @@ from .fuse.plan_buffers import plan_buffers
 from .fuse.schedule import lanes_of
 from .graph.block_moments import block_moments
 from .graph.cancel_transposes import cancel_transposes
+from .graph.split_joined_reductions import split_joined_reductions
 from .graph.split_short_groups import split_short_groups
 from .ir.types import nbytes_of
 from .lower.build_graph import build_graph
@@ -66,7 +67,8 @@ def compile_graph(graph, table, out_avals, donated=None, times=None) -> Executab
     times = {} if times is None else times
     log = StageLog(graph.name)
     begin = clock()
-    graph = split_short_groups(cancel_transposes(graph, table), table)
+    graph = split_joined_reductions(cancel_transposes(graph, table), table)
+    graph = split_short_groups(graph, table)
     graph = block_moments(graph, table)
     times["graph"] = times.get("graph", 0) + clock() - begin
     log.show("graph", "10_graph.txt", lambda: str(graph))

@@ -29,6 +29,7 @@ from .split_reductions import SPLIT_SIZE
 from .stages import Stages
 
 UNROLL_LIMIT = 8  # reductions over at most this many elements are written out
+MOST_OF_BLOCK = 64  # ... or this many of blocks, whose lines are at most SHORT_AXIS
 # Columns up to which they are gone through in the order of memory, by several kernels; so are more
 # if they are longer than this, and fewer elements are not. (An Emerald Rapids, two threads: columns
 # of 10485 x 100 standardized 1270 to 290 us, softmax of them 1600 to 490.)
@@ -199,7 +200,8 @@ class KernelBuilder(Stages):
         if mask is not None or self.partition.must_store(node, self):
             return self.load(self.partition.request(node), index, mask)
         used = self.variables_of(*index)
-        short = size <= UNROLL_LIMIT and node.op == "reduce" and size > 0
+        most = MOST_OF_BLOCK if self._is_of_blocks(source, axes) else UNROLL_LIMIT
+        short = size <= most and node.op == "reduce" and size > 0
         if short and not self._is_stage(node, used, kind, axes, size):
             total = self._unrolled(source, index, kind, axes, extents)
             if total.cost <= MAX_REPEATED_COST or used == self.row_set:
@@ -212,6 +214,16 @@ class KernelBuilder(Stages):
         if not self._may_stage(node, used, size):
             return self.load(self.partition.request(node), index, mask)
         return self._staged(node, index, kind, axes, extents, used)
+
+    def _is_of_blocks(self, source, axes) -> bool:
+        """Whether blocks of an array in memory are reduced, of whose lines a vector has several."""
+        last = len(source.shape) - 1
+        if len(axes) < 2 or axes[-1] != last or axes[-2] == last - 1:
+            return False
+        is_short = source.shape[last] <= SHORT_AXIS
+        while source.op == "reshape":
+            source = source.args[0]
+        return is_short and self.partition.has_buffer(source)
 
     def _of_distances(self) -> frozenset[int]:
         """The reductions of columns that are one kernel (find_distances.py)."""

@@ -41,9 +41,14 @@ def store_broadcast(partition, node, view, item):
 
 
 def _is_plain(partition, source) -> bool:
-    """Whether rows are in memory in their order, or can be."""
+    """Whether rows are in memory in their order, or can be; but what is itself repeated is better
+    repeated both ways at once."""
     view: View | None = partition.view_of(source)
-    return view.is_contiguous if view is not None else source.op not in ("lit", "iota")
+    if view is not None:
+        return view.is_contiguous
+    while source.op == "reshape" and partition.view_of(source.args[0]) is None:
+        source = source.args[0]
+    return source.op not in ("lit", "iota", "broadcast")
 
 
 def repeated_rows(node) -> tuple[int, int, int] | None:

@@ -32,7 +32,6 @@ from . import laws
 from .chosen_sum import sum_of_chosen
 from .guarded_update import guarded_update
 from .joined import JOINED
-from .joined_reduce import reduce_of_joined
 from .powers_of_two import scaled_by_power
 
 # A copy of which so many parts are read is one in memory (fuse/choose_stored.py). For borders
@@ -281,7 +280,7 @@ class GraphBuilder:
             return x
         if x.op == "broadcast" and x.args[0].shape == ():
             return self.broadcast(x.args[0], shape, ())
-        if x.op == "concat" and (parts := laws.slice_of_parts(self, x, starts, limits, strides)):
+        if x.op == "concat" and (parts := laws.slice_of_joined(self, x, starts, limits, strides)):
             return parts
         return self.table.intern("slice", (x,), shape, x.dtype, (starts, strides))
 
@@ -345,7 +344,7 @@ class GraphBuilder:
         if count == 0:
             return self.full(identity(kind, x.dtype), shape, x.dtype)
         chosen = sum_of_chosen(self, x, axes) if kind == "sum" else None
-        found = chosen or reduce_of_joined(self, kind, x, axes)
+        found = chosen or laws.reduce_of_equals(self, kind, x, axes)
         return found or self.table.intern("reduce", (x,), shape, x.dtype, (kind, axes))
 
     def argreduce(self, kind, x, axis, code) -> Node:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..ir.node import Node
+from ..ir.node import Node, NodeTable
 from .elementwise import is_elementwise
 
 MOST_PARTS = 16  # as many terms as are written out
@@ -20,47 +20,53 @@ MOST_NODES = 160  # written for all parts together
 JOINED = "joined and padded arrays"  # of a table
 
 
-def parts_along(g: Any, x: Node, axis: int) -> list[Node] | None:
-    """See the module's text."""
-    joined = _Joined.of(x, axis) if g.table.facts_about(JOINED) else None
-    if joined is None:
-        return None
-    return [joined.part(g, x, axis, i) for i in range(len(joined.extents))]
-
-
 def stacked_along(g: Any, x: Node, axis: int) -> list[Node] | None:
     """The parts of a stack: each has one element along the axis."""
-    joined = _Joined.of(x, axis) if g.table.facts_about(JOINED) else None
-    if joined is None or set(joined.extents) != {1}:
+    joined = joined_along(g.table, x, axis)
+    return joined.parts(g) if joined is not None and set(joined.extents) == {1} else None
+
+
+def joined_along(table: NodeTable, x: Node, axis: int) -> Joined | None:
+    """See the module's text."""
+    if not table.facts_about(JOINED):
         return None
-    return [joined.part(g, x, axis, i) for i in range(len(joined.extents))]
+    inside: dict[tuple[int, int], _Operands] = {}
+    stack, found, nodes = [(x, axis)], set(), []
+    while stack and len(inside) <= MOST_NODES // 2:
+        node, own = stack.pop()
+        if extents := _extents(node, own):
+            found.add(extents)
+            nodes.append(node)
+        elif (node.id, own) not in inside and (operands := _operands(node, own)):
+            inside[node.id, own] = operands
+            nodes.append(node)
+            stack.extend(operands)
+    if len(found) != 1:
+        return None
+    (extents,) = found
+    few = len(extents) <= MOST_PARTS and len(extents) * (len(inside) + 1) <= MOST_NODES
+    return Joined(x, axis, extents, inside, nodes) if few else None
 
 
-class _Joined:
-    """Elementwise operations and views, down to concatenations that are all cut at the same places
-    along one axis of the result."""
+def is_place(node: Node) -> bool:
+    """Whether elements are those of something stored, at other places."""
+    while node.op in ("reshape", "slice", "broadcast", "transpose", "reverse"):
+        node = node.args[0]
+    return not is_elementwise(node) and node.op not in ("reduce", "concat", "pad", "gather")
 
-    def __init__(self, extents: tuple[int, ...], inside: dict[tuple[int, int], _Operands]):
-        self.extents, self.inside = extents, inside
+
+class Joined:
+    """Elementwise operations and views, down to arrays that are all joined at the same places along
+    one axis of the result; `nodes` are all of them."""
+
+    def __init__(self, x: Node, axis: int, extents: tuple[int, ...],
+                 inside: dict[tuple[int, int], _Operands], nodes: list[Node]):  # fmt: skip
+        self.x, self.axis, self.extents, self.inside, self.nodes = x, axis, extents, inside, nodes
         self.known: dict[tuple[int, int, int], Node] = {}
 
-    @staticmethod
-    def of(x: Node, axis: int) -> _Joined | None:
-        """What is known of an array, if it is joined along an axis."""
-        inside: dict[tuple[int, int], _Operands] = {}
-        stack, found = [(x, axis)], set()
-        while stack and len(inside) <= MOST_NODES // 2:
-            node, own = stack.pop()
-            if extents := _extents(node, own):
-                found.add(extents)
-            elif (node.id, own) not in inside and (operands := _operands(node, own)):
-                inside[node.id, own] = operands
-                stack.extend(operands)
-        if len(found) != 1:
-            return None
-        (extents,) = found
-        few = len(extents) <= MOST_PARTS and len(extents) * (len(inside) + 1) <= MOST_NODES
-        return _Joined(extents, inside) if few else None
+    def parts(self, g: Any) -> list[Node]:
+        """The parts along the axis."""
+        return [self.part(g, self.x, self.axis, i) for i in range(len(self.extents))]
 
     def part(self, g: Any, node: Node, axis: int, i: int) -> Node:
         """Part i of a node along an axis that is the result's."""

@@ -7,11 +7,13 @@ Literal operands are folded only by operations IEEE 754 rounds exactly.
 """
 
 import itertools
+import math
 from bisect import bisect_right
 
 import numpy as np
 
 from ..ir.types import DTYPE_OF_CODE, bits_of, kind_of, nbytes_of
+from .joined import is_place
 from .joined_pads import joined_pads
 from .moduli import modulus
 
@@ -141,8 +143,23 @@ def _are_cut(x, code):
     return whole and bits_of(x.dtype) >= bits_of(code)
 
 
-def slice_of_parts(g, joined, starts, limits, strides):
-    """A slice of a concatenation that lies within one of its parts, or is some of them whole."""
+def reduce_of_equals(g, kind, x, axes):
+    """A reduction of elements that are all the same number."""
+    if x.op != "broadcast" or x.args[0].shape != () or x.dtype in ("f16", "bf16"):
+        return None
+    shape = tuple([n for axis, n in enumerate(x.shape) if axis not in axes])
+    if kind in ("max", "min", "and", "or"):
+        return g.broadcast(x.args[0], shape, ())
+    if kind != "sum":
+        return None
+    count = math.prod([x.shape[axis] for axis in axes])
+    return g.broadcast(g.mul(x.args[0], g.lit(count, x.dtype)), shape, ())
+
+
+def slice_of_joined(g, joined, starts, limits, strides):
+    """A slice of a stack that is some of its parts, or of longer parts what lies within one, if
+    that is stored. (Of others, each slice would make its part again: of halves that a transform's
+    stages put together, say.)"""
     (axis,), known = joined.attrs, g.table.facts_about("where parts begin")
     if joined.id not in known:
         extents = [part.shape[axis] for part in joined.args]
@@ -150,17 +167,16 @@ def slice_of_parts(g, joined, starts, limits, strides):
     places, first, end = known[joined.id], starts[axis], limits[axis]
     if first >= end:
         return None
-    one, last = bisect_right(places, first) - 1, bisect_right(places, end - 1) - 1
-    is_whole = places[one] == first and places[last + 1] == end and strides[axis] == 1
-    if one != last and not is_whole:
-        return None
-    parts = []
-    for i in range(one, last + 1):
-        low, high = max(first, places[i]) - places[i], min(end, places[i + 1]) - places[i]
-        inside = [*starts[:axis], low, *starts[axis + 1 :]]
-        bounds = [*limits[:axis], high, *limits[axis + 1 :]]
-        parts.append(g.slice(joined.args[i], inside, bounds, strides))
-    return g.concat(parts, axis)
+    if len(places) == places[-1] + 1:
+        chosen, first, end = joined.args[first : end : strides[axis]], 0, 1
+    else:
+        i = bisect_right(places, first) - 1
+        chosen, first, end = joined.args[i : i + 1], first - places[i], end - places[i]
+        if end > chosen[0].shape[axis] or not is_place(chosen[0]):
+            return None
+    low = (*starts[:axis], first, *starts[axis + 1 :])
+    high = (*limits[:axis], end, *limits[axis + 1 :])
+    return g.concat([g.slice(part, low, high, strides) for part in chosen], axis)
 
 
 def add(g, args, dtype):

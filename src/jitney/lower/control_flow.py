@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from ..graph.cancel_transposes import cancel_transposes
 from ..graph.graph import Graph, GraphBuilder
+from ..graph.split_joined_reductions import split_joined_reductions
 from ..graph.split_short_groups import split_short_groups
 from ..ir.types import is_complex, is_small, part_code, physical_type
 from .counted_while import known_turns
@@ -127,7 +128,8 @@ def _trace(function, consts, state, counted):
     inner_state = _copy_inputs(builder, state)
     results = function(inner, *counter, inner_consts, inner_state)
     graph = builder.finish(flatten_values(results), "body")
-    graph = split_short_groups(cancel_transposes(graph, builder.table), builder.table)
+    graph = split_joined_reductions(cancel_transposes(graph, builder.table), builder.table)
+    graph = split_short_groups(graph, builder.table)
     captured = [n for n in builder.table.nodes if n.op == "const"]
     return LoopBody(graph, builder.table, captured, builder.constants)
 
