@@ -18,7 +18,7 @@ from ..ir.node import Node
 from ..ir.types import nbytes_of
 from .affine import contiguous_strides
 from .buffers import View
-from .group_roots import MOST_ALIKE, alike
+from .group_roots import MOST_ALIKE, MOST_PARTS, alike
 from .kernel import MOST_BESIDE, SHORT_AXIS, SHORT_STRIDE
 from .sibling_reductions import REDUCTIONS
 from .updates import depends_on_any
@@ -41,7 +41,7 @@ def groups_of_parts(partition: Any, roots) -> list[list]:
         (node, view), = roots
         beside, parts = _beside(partition, node, view, _reductions_in_place(partition, parts))
     again, parts = _read_again(partition, parts)
-    return [*beside, *again, *alike(partition, parts)]
+    return [*beside, *again, *alike(partition, parts, MOST_PARTS)]
 
 
 def _reductions_in_place(partition: Any, parts: list) -> list:

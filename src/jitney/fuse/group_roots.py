@@ -28,7 +28,8 @@ MERGED_SIZE = 64  # elements up to which nodes that kernels asked for share a ke
 MERGED_ROOTS = 64
 MOST_BESIDE = 4  # concatenations computed together
 NEAR_GROUPS = 16  # groups of reductions over the same loops that one may join: the latest
-MOST_ALIKE = 9  # results of one kernel (of windows of 3 x 3, say): more would only make it longer
+MOST_ALIKE = 8  # results of one kernel: more would only make it longer
+MOST_PARTS = 9  # ... of a concatenation: nine neighbours in order, say
 NEAR_NODES = 24  # below a node among which a common source is looked for
 # Elementwise nodes that two arrays are both made of, from which on one kernel makes both: the two
 # words of random bits, say, which else take all rounds each, or store what they share, and share
@@ -37,7 +38,7 @@ SHARED_WORK, MOST_LOOKED_AT, ASKED_LATELY = 16, 150, 8
 
 
 # ---------------------------------------------------------------------- outputs
-def alike(partition: Any, roots) -> list[list]:
+def alike(partition: Any, roots, most: int = MOST_ALIKE) -> list[list]:
     """Groups of roots: of elementwise ones of one shape that read a common node, and of reductions
     that read what others read."""
     groups: list[list] = []
@@ -48,7 +49,7 @@ def alike(partition: Any, roots) -> list[list]:
             same_loops = of_loops.setdefault(loops_of(node), [])
             group = _group_of_siblings(partition, node, same_loops[-NEAR_GROUPS:])
         elif _joins_elementwise(partition, node, view):
-            group = _group_of_shape(partition, node, groups)
+            group = _group_of_shape(partition, node, groups, most)
         if group is None:
             group = []
             groups.append(group)
@@ -75,14 +76,14 @@ def _joins_elementwise(partition: Any, node: Node, view) -> bool:
     return bool(is_merged) and partition.view_of(node) in (None, view)
 
 
-def _group_of_shape(partition: Any, node: Node, groups: list[list]) -> list | None:
+def _group_of_shape(partition: Any, node: Node, groups: list[list], most: int) -> list | None:
     for group in groups:
         other = group[0][0]
         if (
             is_elementwise(other)
             and not partition.apart.has(other)
             and other.shape == node.shape
-            and len(group) < MOST_ALIKE
+            and len(group) < most
             and shares_source(node, [n for n, _ in group])
         ):
             return group

@@ -37,10 +37,12 @@ def joined_along(table: NodeTable, x: Node, axis: int) -> Joined | None:
         if extents := _extents(node, own):
             found.add(extents)
             nodes.append(node)
-        elif (node.id, own) not in inside and (operands := _operands(node, own)):
+        elif (operands := _operands(node, own)) and (node.id, own) not in inside:
             inside[node.id, own] = operands
             nodes.append(node)
             stack.extend(operands)
+        elif not operands and not _is_cut(node, own):
+            return None
     if len(found) != 1:
         return None
     (extents,) = found
@@ -157,6 +159,11 @@ def _before_reshape(node: Node, axis: int) -> int:
     shape = node.args[0].shape
     places = [i for i, n in enumerate(shape) if n == extent and math.prod(shape[:i]) == before]
     return places[0] if places and node.size else -1
+
+
+def _is_cut(node: Node, axis: int) -> bool:
+    """Whether a part of a node is its elements at some places, and nothing to be made again."""
+    return node.op == "broadcast" and _is_same_along(node, axis) or is_place(node)
 
 
 def _cut(g: Any, node: Node, axis: int, low: int, high: int) -> Node:

@@ -169,6 +169,8 @@ def slice_of_joined(g, joined, starts, limits, strides):
         return None
     if len(places) == places[-1] + 1:
         chosen, first, end = joined.args[first : end : strides[axis]], 0, 1
+        if len(chosen) == len(joined.args) or is_place(chosen[0]):
+            return None
     else:
         i = bisect_right(places, first) - 1
         chosen, first, end = joined.args[i : i + 1], first - places[i], end - places[i]
