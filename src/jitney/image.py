@@ -3,7 +3,8 @@
 In: an image (an array of any number of axes), the new shape, and how to interpolate. Out: an array
 of the new shape. Along each axis that changes, an output sample is a weighted sum of input
 samples: the weights are a kernel's values at the distances, divided by their sum, so that a
-resized image is the image contracted with one matrix an axis. Nearest neighbours are gathered.
+resized image is the image contracted with one matrix an axis, or, where few weights of a long axis
+are not zero, a sum of few neighbours (image_bands.py). Nearest neighbours are gathered.
 Invariant: sample i of an axis lies at i + 1/2 (half-pixel centres); samples that fall outside the
 input give zero. Derivatives are those of the contractions.
 """
@@ -20,6 +21,7 @@ import numpy as np
 from jitney import lax
 from jitney import numpy as jnp
 from jitney.api.jit import jit
+from jitney.image_bands import Bands, bands, sampled
 from jitney.lax.precision import Precision, canonicalize_precision
 from jitney.numpy.promotion import (
     array_arguments,
@@ -187,9 +189,25 @@ def _sampled(image: Any, shape: tuple, axes: tuple, scales: list, moves: list,
     by_growth = sorted(range(len(axes)), key=lambda k: shape[axes[k]] / max(before[axes[k]], 1))
     for k in by_growth:            # those that shrink come first: less is left for the others
         d = axes[k]
+        band = _bands(before[d], shape[d], scales[k], moves[k], method, antialias)
+        if band is not None:
+            image = sampled(image, band, d)
+            continue
         weights = _weights(before[d], shape[d], scales[k], moves[k], method, antialias)
         image = _contracted(image, weights.astype(dtype_of(image)), d, precision)
     return image
+
+
+def _bands(n: int, m: int, scale: Any, move: Any, method: ResizeMethod,
+           antialias: bool) -> Bands | None:
+    """The few samples that each of the results is made of, for a resized image."""
+    if not isinstance(scale, float) or scale != m / n or move != 0 or method not in _RADII:
+        return None
+    dtype = np.dtype(np.float64 if jnp.zeros(()).dtype == np.float64 else np.float32)
+    width = max(1.0 / scale, 1.0) if antialias else 1.0
+    centres = (np.arange(m, dtype=dtype) + dtype.type(0.5)) * dtype.type(1.0 / scale)
+    kernel = lambda x: _KERNELS[method](np.abs(x) / dtype.type(width), np)
+    return bands(n, m, centres - dtype.type(0.5), _RADII[method] * width, kernel)
 
 
 def _contracted(image: Any, weights: Any, axis: int, precision: Any) -> Any:
@@ -231,31 +249,31 @@ def _repeated_border(centre: Any, n: int) -> Any:
     """Weights (n, m) of the cubic kernel with a = -3/4, the first and last sample repeated."""
     reach = 2
     place = lax.iota(dtype_of(centre), n + 2 * reach) - reach
-    raw = _cubic(jnp.abs(centre[None] - place[:, None]), -0.75)
+    raw = _cubic(jnp.abs(centre[None] - place[:, None]), a=-0.75)
     rows = np.clip(np.arange(-reach, n + reach), 0, n - 1)
     return jnp.zeros((n, shape_of(centre)[0]), dtype_of(raw)).at[rows].add(raw)
 
 
-# --- kernels, as functions of a distance -----------------------------------------------------
+# --- kernels, as functions of a distance: of arrays that are traced, or NumPy's ----------------
 
 
-def _triangle(x: Any) -> Any:
-    return jnp.maximum(1 - x, 0)
+def _triangle(x: Any, xp: Any = jnp) -> Any:
+    return xp.maximum(1 - x, 0)
 
 
-def _cubic(x: Any, a: float = -0.5) -> Any:
+def _cubic(x: Any, xp: Any = jnp, a: float = -0.5) -> Any:
     """Cubic convolution. Keys, IEEE Trans. ASSP 29 (1981), eq. 8 (a free, here -1/2 or -3/4)."""
     near = ((a + 2) * x - (a + 3)) * x * x + 1
     far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
-    return jnp.where(x >= 2, 0, jnp.where(x >= 1, far, near))
+    return xp.where(x >= 2, 0, xp.where(x >= 1, far, near))
 
 
 def _lanczos(radius: float) -> Callable:
     """sinc(x) sinc(x / radius) for |x| < radius. Duchon, J. Appl. Meteorology 18 (1979)."""
-    def kernel(x):
-        product = radius * jnp.sin(math.pi * x) * jnp.sin(math.pi * x / radius)
-        bottom = jnp.where(x != 0, math.pi**2 * x * x, 1)
-        return jnp.where(x > radius, 0, jnp.where(x > 1e-3, product / bottom, 1))
+    def kernel(x, xp=jnp):
+        product = radius * xp.sin(math.pi * x) * xp.sin(math.pi * x / radius)
+        bottom = xp.where(x != 0, math.pi**2 * x * x, 1)
+        return xp.where(x > radius, 0, xp.where(x > 1e-3, product / bottom, 1))
 
     return kernel
 
@@ -264,6 +282,10 @@ _KERNELS: dict[ResizeMethod, Callable] = {
     ResizeMethod.LINEAR: _triangle, ResizeMethod.CUBIC: _cubic,
     ResizeMethod.CUBIC_PYTORCH: _cubic,
     ResizeMethod.LANCZOS3: _lanczos(3.0), ResizeMethod.LANCZOS5: _lanczos(5.0),
+}
+_RADII = {
+    ResizeMethod.LINEAR: 1, ResizeMethod.CUBIC: 2, ResizeMethod.LANCZOS3: 3,
+    ResizeMethod.LANCZOS5: 5,
 }
 
 __all__ = ["ResizeMethod", "resize", "scale_and_translate"]

@@ -163,3 +163,33 @@ def test_bad_arguments():
     ]:
         with pytest.raises(error, match=message):
             scale_and_translate(*arguments)
+
+
+@pytest.mark.parametrize("method", ["linear", "cubic", "lanczos3", "lanczos5"])
+@pytest.mark.parametrize("lengths", [(100, 200), (128, 64), (96, 144), (200, 77), (300, 301),
+                                     (256, 32), (65, 650), (90, 1), (90, 0)])  # fmt: skip
+@pytest.mark.parametrize("antialias", [True, False])
+def test_long_axes_by_their_neighbours(method, lengths, antialias):
+    n, m = lengths
+    rng = np.random.default_rng(n)
+    x = rng.standard_normal((3, n)).astype("float32")
+    matrix = weights(n, m, m / n if m else 1.0, 0.0, method, antialias)
+    for image, axis in ((x, 1), (x.T.copy(), 0)):
+        shape = (3, m) if axis else (m, 3)
+        want = image @ matrix if axis else matrix.T @ image
+        found = resize(image, shape, method, antialias)
+        np.testing.assert_allclose(found, want, rtol=1e-4, atol=1e-4)
+        grown = rng.standard_normal(shape).astype("float32")
+        total = lambda v, shape=shape, grown=grown: (
+            resize(v, shape, method, antialias) * grown).sum()  # fmt: skip
+        back = grown @ matrix.T if axis else matrix @ grown
+        np.testing.assert_allclose(jitney.grad(total)(image), back, rtol=1e-4, atol=1e-4)
+
+
+def test_long_axes_of_short_floats_and_integers():
+    x = np.random.default_rng(0).integers(-9, 9, (100, 5))
+    want = resize(x.astype("float32"), (250, 5), "cubic")
+    assert resize(x.astype("int8"), (250, 5), "cubic").dtype == jnp.float32
+    np.testing.assert_array_equal(resize(x.astype("int8"), (250, 5), "cubic"), want)
+    short = resize(jnp.asarray(x, "bfloat16"), (250, 5), "cubic")
+    np.testing.assert_array_equal(short, np.asarray(want).astype(jnp.bfloat16))
