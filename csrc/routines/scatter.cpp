@@ -20,6 +20,7 @@ using namespace scatters;
 
 // Whether windows of halves are combined by the instructions that convert eight of them (100 rows of 600: 190 us, 11).
 bool converts_halves = false;
+int wide_bytes = 16;  // of the widest vectors there are
 constexpr int64_t kHalves = 8;
 #if defined(__x86_64__)
 JITNEY_BEGIN_TARGET_AVX2
@@ -142,12 +143,52 @@ void scatter_windows(T* out, const Updates<T, I>& all, const Target& t) {
   }
 }
 
+#if defined(__x86_64__)
+JITNEY_BEGIN_TARGET_AVX2
+namespace avx2 {
+constexpr int kVectorBytes = 32;
+constexpr bool kHasRange = false;
+#include "scatter_wide.h"
+}  // namespace avx2
+JITNEY_END_TARGET
+JITNEY_BEGIN_TARGET_AVX512
+namespace avx512 {
+constexpr int kVectorBytes = 64;
+constexpr bool kHasRange = true;
+#include "scatter_wide.h"
+namespace fours {
+constexpr int kVectorBytes = 16;
+#include "scatter_wide.h"
+}  // namespace fours
+}  // namespace avx512
+JITNEY_END_TARGET
+#endif
+
+// Whether windows have been combined by wide vectors.
+template <class T, class Op, class I>
+bool are_wide_windows(T* out, const Updates<T, I>& all, const Target& t) {
+#if defined(__x86_64__)
+  if constexpr (std::is_floating_point<T>::value) {
+    const int64_t bytes = t.window * static_cast<int64_t>(sizeof(T));
+    if (t.window % 4 != 0) return false;
+    if (wide_bytes == 64 && bytes == 16) avx512::fours::wide_windows<T, Op>(out, all, t);
+    else if (wide_bytes == 64 && (bytes % 64 == 0 || (bytes > 64 && bytes % 32 != 0)))
+      avx512::wide_windows<T, Op>(out, all, t);
+    else if (wide_bytes >= 32 && bytes >= 32) avx2::wide_windows<T, Op>(out, all, t);
+    else return false;
+    return true;
+  }
+#endif
+  return false;
+}
+
 template <class T, class Op, class I>
 void scatter_updates(T* out, const Updates<T, I>& all, const Target& t) {
   const int64_t width = t.window;
   if (width == 1) {
     return all.list ? scatter_elements<T, Op, true>(out, all, t) : scatter_elements<T, Op, false>(out, all, t);
   }
+  if (are_wide_windows<T, Op>(out, all, t)) return;
   switch (width < 4 ? width : width % 4 + (width < 8 ? 4 : 8)) {
     case 2: return scatter_windows<T, Op, 0, 2>(out, all, t);
     case 3: return scatter_windows<T, Op, 0, 3>(out, all, t);
@@ -281,6 +322,7 @@ void add_routines_of_pieces(Types types) {
 
 void add_scatter_routines() {
   converts_halves = cpu_level() >= 1;
+  wide_bytes = 16 << cpu_level();
   using Complex = TypeList<C64, C128>;
   add_family<ScatterSet>("scatter_set", Floats{});
   add_family<ScatterSet>("scatter_set", Integers{});
