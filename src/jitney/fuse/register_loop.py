@@ -67,9 +67,10 @@ class Leaves:
 
 
 class StateBuilder(KernelBuilder):
-    """Pulls elements at constant places; the state's elements are `carry` expressions."""
+    """Pulls elements at constant places; the state's elements are `carry` expressions. Of so many
+    lanes as `batch` says, the first axis of the state or, if `is_last`, the last one is."""
 
-    def __init__(self, leaves, batch=0):
+    def __init__(self, leaves, batch=0, is_last=False):
         root = SimpleNamespace(shape=(), id=-1)
         super().__init__(leaves, [(root, None)])
         self.carried: dict[int, tuple[int, tuple]] = {}
@@ -78,6 +79,7 @@ class StateBuilder(KernelBuilder):
         self.written: set[int] = set()
         self.turn = self.new_variable(0)
         self.lane = (af.variable(self.new_variable(batch)),) if batch else ()
+        self.is_last = is_last
 
     def _other(self, node, index, mask):
         if len(self.exprs) > MAX_EXPRESSIONS:
@@ -95,10 +97,10 @@ class StateBuilder(KernelBuilder):
 
     def _carry(self, node, index):
         first, shape = self.carried[node.id]
-        if index[: len(self.lane)] != self.lane:
+        lane, index = self._apart(tuple(index))
+        if lane != self.lane:
             raise NotSmall("an element of another lane")
-        index, shape = index[len(self.lane) :], shape[len(self.lane) :]
-        position = af.dot(index, af.contiguous_strides(shape))
+        position = af.dot(index, af.contiguous_strides(self._apart(shape)[1]))
         if position[1]:
             raise NotSmall("an element of the state at a traced position")
         used = self.variables_of(af.variable(self.turn), *self.lane)
@@ -113,7 +115,17 @@ class StateBuilder(KernelBuilder):
 
     def elements(self, shape):
         """The places of a lane's elements in an array of the state."""
-        return [(*self.lane, *place) for place in _places(shape[len(self.lane) :])]
+        own = _places(self._apart(shape)[1])
+        if self.is_last:
+            return [(*place, *self.lane) for place in own]
+        return [(*self.lane, *place) for place in own]
+
+    def _apart(self, index):
+        """What of an index or a shape belongs to the lanes, and what is a lane's own."""
+        count = len(self.lane)
+        if self.is_last:
+            return index[len(index) - count :], index[: len(index) - count]
+        return index[:count], index[count:]
 
     def load(self, view, index, mask=None, variables=frozenset()):
         if view.buffer.id in self.written:  # by earlier turns
@@ -165,7 +177,7 @@ def bind_inputs(builder, leaves, body, counted, consts, captured, state, kinds):
     for node, view, kind in zip(inputs[len(consts) :], state, kinds, strict=True):
         if kind == "carry":
             builder.carried[node.id] = (first, node.shape)
-            first += math.prod(node.shape[len(builder.lane) :])
+            first += len(builder.elements(node.shape))
         elif kind == "same" or (kind == "row" and not builder.lane):
             leaves.views[node.id] = view
             if kind == "row":
