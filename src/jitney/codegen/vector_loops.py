@@ -31,6 +31,10 @@ COPIES_OF_AVX2 = ((100, 4), (150, 2))
 # Bfloats are rounded after each operation, which takes four instructions that wait for one another
 # two cycles each on a Zen 5 (cycles a vector: gelu 30.5 to 25).
 COPIES_OF_BFLOATS = ((60, 4), (150, 2))
+# Loops that wait for a long operation of each turn go on meanwhile in other vectors (one thread, by
+# turns, a Zen 5: x + exp(-x) .59 of the time of two vectors, Kepler's problem .60, pendula .78; six
+# exponentials that need not wait for one another 1.1).
+MANY_LOOPS, LONG_OPERATION, FEW_LONG = 4, 10, 3
 MOST_TWICE = 25  # operations of a small kernel that are written with and without masks
 
 
@@ -267,7 +271,17 @@ class VectorLoops:
             return min(self.copies_for(self.used), self.kernel.tile.length // self.lanes)
         if self.kernel.sweep:
             return sweep.copies(self)
-        return self.copies_for(self.used)
+        return MANY_LOOPS if self._waits_for_itself() else self.copies_for(self.used)
+
+    def _waits_for_itself(self) -> bool:
+        """Whether loops with a state of their own have a long operation in each turn, few enough
+        to wait for one another, and their states leave registers for the results of so many."""
+        carried = [c for stage in self.kernel.stages for c in stage.carried]
+        registers = 32 if self.e.target.avx512 else 16
+        if not carried or MANY_LOOPS * len(carried) > registers * 3 // 4:
+            return False
+        costs = [x.cost - sum(a.cost for a in x.args) for x in self.used]
+        return 0 < sum(cost >= LONG_OPERATION for cost in costs) <= FEW_LONG
 
     def _is_row_square(self, x) -> bool:
         """Whether a load is of rows that are transposed: a vector of them is much already."""
