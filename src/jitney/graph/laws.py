@@ -145,7 +145,7 @@ def _are_cut(x, code):
 
 def reduce_of_equals(g, kind, x, axes):
     """A reduction of elements that are all the same number."""
-    if x.op != "broadcast" or x.args[0].shape != () or x.dtype in ("f16", "bf16"):
+    if x.op != "broadcast" or x.args[0].shape != () or x.dtype in ("f16", "bf16", "b1"):
         return None
     shape = tuple([n for axis, n in enumerate(x.shape) if axis not in axes])
     if kind in ("max", "min", "and", "or"):

@@ -9,6 +9,7 @@ slice of the stacked results in place. Complex values travel as their two parts.
 
 from dataclasses import dataclass
 
+from ..core.describe_jaxpr import count_equations
 from ..graph.cancel_transposes import cancel_transposes
 from ..graph.graph import Graph, GraphBuilder
 from ..graph.split_joined_reductions import split_joined_reductions
@@ -173,7 +174,7 @@ def lower_scan(ctx, eqn, *values):
     if length == 0:
         return carry + stacked
     has_effects = bool(eqn.effects)
-    if length <= p["unroll"] and not has_effects and length * len(closed.jaxpr.eqns) <= WRITTEN_OUT:
+    if not has_effects and length <= p["unroll"] and _is_short(closed.jaxpr, length):
         return _written_out(ctx, closed, length, reverse, [*hoisted, *consts], carry, xs)
     n_hoisted, n_consts = len(hoisted), len(consts)
 
@@ -197,6 +198,10 @@ def lower_scan(ctx, eqn, *values):
     body = _trace(step, [*hoisted, *consts, *xs], state, counted=True)
     results = _loop(ctx, [*hoisted, *consts, *xs], state, (None, body, length))
     return _state_of(ctx, results, has_effects)
+
+
+def _is_short(jaxpr, length) -> bool:
+    return length * count_equations(jaxpr, WRITTEN_OUT) <= WRITTEN_OUT
 
 
 def _written_out(ctx, closed, length, reverse, consts, carry, xs):

@@ -39,9 +39,9 @@ def sort_short(g, operands, n_keys, axis):
     return [g.concat(parts, axis) for parts in lines]
 
 
-def top_of_short(g, x, k):
-    """The k greatest elements along the last axis and their places, as two stacks, or None: the
-    greatest of what is left goes from neighbour to neighbour to the front, k times."""
+def places_of_top(g, x, k):
+    """The places of the k greatest elements along the last axis, as a stack, or None: the greatest
+    of what is left goes from neighbour to neighbour to the front, k times."""
     axis = len(x.shape) - 1
     n = x.shape[axis]
     if not 1 < n <= SHORT_TOP or not 0 < k <= MOST_OF_TOP or x.size // n < MANY:
@@ -55,24 +55,16 @@ def top_of_short(g, x, k):
             for line in (keys, places):
                 a, b = line[i : i + 2]
                 line[i : i + 2] = g.select(is_less, b, a), g.select(is_less, a, b)
-    values = [_unordered(g, key, x.dtype) for key in keys[:k]]
-    return g.concat(values, axis), g.concat(places[:k], axis)
+    return g.concat(places[:k], axis)
 
 
 def _ordered(g, x):
-    """Integers in the total order of floats: -NaN, ..., -0, 0, ..., NaN."""
-    if x.dtype == "b1":
-        return g.convert(x, "u8")
-    return _turned(g, g.bitcast(x, f"i{bits_of(x.dtype)}")) if kind_of(x.dtype) == "f" else x
-
-
-def _unordered(g, key, code):
-    return g.bitcast(_turned(g, key), code) if kind_of(code) == "f" else g.convert(key, code)
-
-
-def _turned(g, bits):
-    """Bits of floats, those of negative ones but for the sign inverted; its own inverse."""
-    width = bits_of(bits.dtype)
+    """Integers in the total order of floats: -NaN, ..., -0, 0, ..., NaN. (Bits; those of negative
+    numbers, but for the sign, are inverted.)"""
+    if kind_of(x.dtype) != "f":
+        return g.convert(x, "u8") if x.dtype == "b1" else x
+    width = bits_of(x.dtype)
+    bits = g.bitcast(x, f"i{width}")
     sign = g.ew("shift_right_arithmetic", bits, g.full(width - 1, bits.shape, bits.dtype))
     most = g.full((1 << (width - 1)) - 1, bits.shape, bits.dtype)
     return g.ew("xor", bits, g.ew("and", sign, most))

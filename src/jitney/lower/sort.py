@@ -1,8 +1,9 @@
 """Lowering of sort, top_k, partition: routines along the last axis, other axes transposed to it."""
 
+from ..core.jaxpr import DropVar
 from ..ir.types import kind_of
 from .rules import LoweringError, Pair, lower_rule
-from .short_sorts import sort_short, top_of_short
+from .short_sorts import places_of_top, sort_short
 
 
 def _last(g, x, axis):
@@ -19,9 +20,11 @@ def lower_sort(ctx, eqn, *operands):
     axis, keys = p["dimension"], p["num_keys"]
     if any(isinstance(x, Pair) for x in operands[keys:]) or isinstance(operands[0], Pair):
         return _sort_complex(ctx, operands, axis, keys)
-    short = sort_short(g, operands, keys, axis)
-    if short is not None:
-        return short
+    wanted = [type(v) is not DropVar for v in eqn.outvars]
+    if sum(wanted) == 1:  # of several, kernels that read one each would sort each
+        short = sort_short(g, operands, keys, axis)
+        if short is not None:
+            return short
     if len(operands) == 1:
         x, back = _last(g, operands[0], axis)
         return [g.transpose(_sort_one(g, x), back)]
@@ -86,9 +89,9 @@ def lower_top_k(ctx, eqn, x):
     x, back = _last(g, x, axis % len(x.shape))
     if isinstance(x, Pair):
         raise LoweringError("top_k of complex numbers")
-    short = top_of_short(g, x, k)
-    if short is not None:
-        return [g.transpose(found, back) for found in short]
+    places = places_of_top(g, x, k)
+    if places is not None:
+        return [g.transpose(found, back) for found in (_take_along(g, x, places), places)]
     shape = x.shape[:-1] + (k,)
     source = g.convert(x, "u8") if kind_of(x.dtype) == "b" else x
     values, indices = g.call("top_k", (source,), [(shape, source.dtype), (shape, "i32")], (k,))

@@ -50,9 +50,10 @@ def scan(f: Callable[[Carry, X], tuple[Carry, Y]], init: Carry, xs: X | None = N
     """`for x in xs: carry, y = f(carry, x)`, as one operation; the ys are stacked.
 
     `xs` and the ys are trees of arrays with a common leading axis; `length` is needed when there
-    are no xs. `unroll` is recorded; the compiler decides by itself. With `snapshots`, reverse mode
-    keeps so many carries only (True: about the square root of the length, which needs the least
-    memory) and computes what the steps between them need again, once.
+    are no xs. The compiler writes out short scans of no more steps than `unroll`, and decides by
+    itself about others. With `snapshots`, reverse mode keeps so many carries only (True: about the
+    square root of the length, which needs the least memory) and computes what the steps between
+    them need again, once.
 
     >>> last, sums = scan(lambda c, x: (c + x, c + x), 0.0, np.arange(3.0))
     >>> last.item(), sums.tolist()
