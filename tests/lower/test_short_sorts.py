@@ -26,7 +26,7 @@ def bits(x):
 def by_routine(fun, x, axis):
     """The same for few rows at a time, which routines sort."""
     lines = jnp.moveaxis(x, axis, 0).reshape(x.shape[axis], -1)
-    parts = [fun(lines[:, i : i + 500], 0) for i in range(0, lines.shape[1], 500)]
+    parts = [fun(lines[:, i : i + 2000], 0) for i in range(0, lines.shape[1], 2000)]
     whole = np.concatenate([np.asarray(part) for part in parts], 1)
     shape = (-1, *np.delete(x.shape, axis))
     return np.moveaxis(whole.reshape(shape), 0, axis)
@@ -37,7 +37,7 @@ def by_routine(fun, x, axis):
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_every_bit(axis, n, dtype):
     with jax.enable_x64():
-        shape = [37, 41]
+        shape = [61, 71]
         shape.insert(axis, n)
         x = rows_of(dtype, tuple(shape))
         sort = lambda x, axis: jnp.sort(x, axis=axis)
@@ -53,7 +53,7 @@ def test_every_bit(axis, n, dtype):
 @pytest.mark.parametrize("axis", [0, 1])
 def test_greatest(axis, n, k, dtype):
     with jax.enable_x64():
-        x = rows_of(dtype, (n, 1500) if axis == 0 else (1500, n))
+        x = rows_of(dtype, (n, 4300) if axis == 0 else (4300, n))
         top = lambda x, axis: lax.top_k(x, k, axis=axis)
         found = jax.jit(top, static_argnums=1)(x, axis)
         for part in range(2):
@@ -87,7 +87,7 @@ def test_filters_store_nothing(name, has_nan):
 
 
 def test_gradients():
-    x = RNG.standard_normal((5, 1200)).astype("float32")
+    x = RNG.standard_normal((5, 4300)).astype("float32")
     weights = jnp.arange(5.0)[:, None]
     fun = lambda x: (jnp.sort(x, 0) * weights).sum() + jnp.median(x, 0).sum()
     order = np.argsort(x, 0)
@@ -98,8 +98,8 @@ def test_gradients():
 
 
 def test_several_operands_follow_the_key():
-    key = RNG.integers(0, 3, (6, 1100)).astype("int32")
-    a, b = RNG.standard_normal((2, 6, 1100)).astype("float32")
+    key = RNG.integers(0, 3, (6, 4300)).astype("int32")
+    a, b = RNG.standard_normal((2, 6, 4300)).astype("float32")
     found = jax.jit(lambda *v: lax.sort(v, dimension=0, num_keys=1))(key, a, b)
     order = np.argsort(key, 0, kind="stable")
     for x, got in zip((key, a, b), found, strict=True):
