@@ -21,7 +21,7 @@ import numpy as np
 from jitney import lax
 from jitney import numpy as jnp
 from jitney.api.jit import jit
-from jitney.image_bands import Bands, bands, sampled
+from jitney.image_bands import Bands, neighbours, sampled
 from jitney.lax.precision import Precision, canonicalize_precision
 from jitney.numpy.promotion import (
     array_arguments,
@@ -203,11 +203,16 @@ def _bands(n: int, m: int, scale: Any, move: Any, method: ResizeMethod,
     """The few samples that each of the results is made of, for a resized image."""
     if not isinstance(scale, float) or scale != m / n or move != 0 or method not in _RADII:
         return None
-    dtype = np.dtype(np.float64 if jnp.zeros(()).dtype == np.float64 else np.float32)
     width = max(1.0 / scale, 1.0) if antialias else 1.0
-    centres = (np.arange(m, dtype=dtype) + dtype.type(0.5)) * dtype.type(1.0 / scale)
-    kernel = lambda x: _KERNELS[method](np.abs(x) / dtype.type(width), np)
-    return bands(n, m, centres - dtype.type(0.5), _RADII[method] * width, kernel)
+    places = neighbours(n, m, _RADII[method] * width)
+    if places is None:
+        return None
+    dtype = np.dtype(np.float64 if jnp.zeros(()).dtype == np.float64 else np.float32)
+    centre = (np.arange(m, dtype=dtype) + dtype.type(0.5)) * dtype.type(1.0 / scale)
+    centre -= dtype.type(0.5)
+    raw = _KERNELS[method](np.abs(places - centre).astype(dtype) / dtype.type(width), np)
+    weights = _normalised(np.where((places >= 0) & (places < n), raw, 0), dtype, np)
+    return Bands(places[0], np.where((centre >= -0.5) & (centre <= n - 0.5), weights, 0))
 
 
 def _contracted(image: Any, weights: Any, axis: int, precision: Any) -> Any:
@@ -238,11 +243,11 @@ def _weights(n: int, m: int, scale: Any, move: Any, method: ResizeMethod,
     return jnp.where(inside[None], _normalised(raw, dtype), 0)
 
 
-def _normalised(raw: Any, dtype: Any) -> Any:
+def _normalised(raw: Any, dtype: Any, xp: Any = jnp) -> Any:
     """Columns divided by their sums; zero where there is next to nothing to divide by."""
-    total = jnp.sum(raw, axis=0, keepdims=True)
-    enough = jnp.abs(total) > 1000.0 * float(np.finfo(np.float32).eps)
-    return jnp.where(enough, raw / jnp.where(total != 0, total, 1), 0).astype(dtype)
+    total = xp.sum(raw, axis=0, keepdims=True)
+    enough = xp.abs(total) > 1000.0 * float(np.finfo(np.float32).eps)
+    return xp.where(enough, raw / xp.where(total != 0, total, 1), 0).astype(dtype)
 
 
 def _repeated_border(centre: Any, n: int) -> Any:

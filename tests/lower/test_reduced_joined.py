@@ -106,3 +106,26 @@ def test_sums_of_many_parts_stay_one_reduction():
     parts = [X + i for i in range(17)]
     text = jax.explain(lambda *p: jnp.stack(p).sum(0), *parts, rounds=1).as_text("graph")
     assert "reduce['sum'" in text, text
+
+
+def test_what_others_need_stays_joined():
+    """Two reductions of one joined array, one of them of what also something else needs."""
+    x, y = np.ones((300, 40), "float32"), np.ones((200, 40), "float32")
+
+    def fun(x, y):
+        whole = jnp.tanh(jnp.concatenate([x, y]))
+        return whole, whole.sum(0), jnp.exp(whole).max(0)
+
+    text = jax.explain(fun, x, y, rounds=1).as_text("graph")
+    assert text.count("concat") == 1 and text.count("reduce[") == 2, text
+
+
+def test_padded_work_is_not_made_again():
+    x = np.ones((1, 3000), "float32")
+
+    def fun(x):
+        row = jnp.pad(jnp.sin(jnp.exp(x)), ((0, 1), (0, 0)))
+        return row * 2, row.sum(0)
+
+    text = jax.explain(fun, x, rounds=1).as_text("graph")
+    assert "reduce[" in text, text

@@ -73,3 +73,12 @@ def test_what_is_written_out():
     assert not is_loop(of(10, 10), X) and not is_loop(of(10, True), X) and not is_loop(of(1, 1), X)
     assert is_loop(of(11, 10), X) and is_loop(of(1000, True), X)
     assert not is_loop(lambda c, x: jnp.polyval(c, x), ROWS[:, 0], X)
+
+
+def test_many_steps_without_equations_stay_a_loop():
+    copy = lambda x: lax.scan(lambda c, r: (r, c), x[0], x, unroll=True)
+    x = np.arange(500, dtype="float32")
+    assert is_loop(copy, x)
+    last, before = jax.jit(copy)(x)
+    assert last == x[-1]
+    np.testing.assert_array_equal(before, [0, *x[:-1]])

@@ -62,7 +62,7 @@ def _build(partition, body, count, consts, own, state, firsts, is_last):
         if kind == "carry":
             carry_elements(builder, stage, new, view, first)
         elif kind == "row":
-            store_row(builder, stage, new, view, _lane_axis(axes[new.id], batch))
+            store_row(builder, stage, new, view, _lane_axis(axes[new.id], batch, is_last))
     rows = [Loop(builder.lane[0][1][0][0], batch)]
     kernel = Kernel(
         builder.buffers, rows, [stage], [], "row", builder.exprs,
@@ -108,15 +108,16 @@ def _kinds(graph, pairs):
     return kinds, axes
 
 
-def _lane_axis(whole, batch) -> int:
-    """The axis of a row that runs over the lanes: scans put it first after their own."""
+def _lane_axis(whole, batch, is_last) -> int:
+    """The axis of a row that runs over the lanes: scans put it first after their own, or last."""
     found = [axis for axis, extent in whole if extent == batch]
     if not found:
         raise NotSmall("a row that the lanes do not share")
-    rest = math.prod(extent for axis, extent in whole if axis != found[0])
+    lanes = found[-1 if is_last else 0]
+    rest = math.prod(extent for axis, extent in whole if axis != lanes)
     if rest > MAX_ROW:
         raise NotSmall("a long row")
-    return found[0]
+    return lanes
 
 
 # ---------------------------------------------------------------------- counters

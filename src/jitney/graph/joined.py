@@ -23,7 +23,7 @@ JOINED = "joined and padded arrays"  # of a table
 def stacked_along(g: Any, x: Node, axis: int) -> list[Node] | None:
     """The parts of a stack: each has one element along the axis."""
     joined = joined_along(g.table, x, axis)
-    return joined.parts(g) if joined is not None and set(joined.extents) == {1} else None
+    return joined.parts(g) if joined is not None and joined.is_stack else None
 
 
 def joined_along(table: NodeTable, x: Node, axis: int) -> Joined | None:
@@ -31,23 +31,22 @@ def joined_along(table: NodeTable, x: Node, axis: int) -> Joined | None:
     if not table.facts_about(JOINED):
         return None
     inside: dict[tuple[int, int], _Operands] = {}
-    stack, found, nodes = [(x, axis)], set(), []
+    stack, joined, nodes = [(x, axis)], [], []
     while stack and len(inside) <= MOST_NODES // 2:
         node, own = stack.pop()
         if extents := _extents(node, own):
-            found.add(extents)
-            nodes.append(node)
+            joined.append((node, extents))
         elif (operands := _operands(node, own)) and (node.id, own) not in inside:
             inside[node.id, own] = operands
             nodes.append(node)
             stack.extend(operands)
         elif not operands and not _is_cut(node, own):
             return None
-    if len(found) != 1:
+    if len({extents for _, extents in joined}) != 1:
         return None
-    (extents,) = found
+    extents = joined[0][1]
     few = len(extents) <= MOST_PARTS and len(extents) * (len(inside) + 1) <= MOST_NODES
-    return Joined(x, axis, extents, inside, nodes) if few else None
+    return Joined(x, axis, extents, inside, nodes, [n for n, _ in joined]) if few else None
 
 
 def is_place(node: Node) -> bool:
@@ -59,12 +58,15 @@ def is_place(node: Node) -> bool:
 
 class Joined:
     """Elementwise operations and views, down to arrays that are all joined at the same places along
-    one axis of the result; `nodes` are all of them."""
+    one axis of the result (`joined`); `nodes` are all of them."""
 
     def __init__(self, x: Node, axis: int, extents: tuple[int, ...],
-                 inside: dict[tuple[int, int], _Operands], nodes: list[Node]):  # fmt: skip
-        self.x, self.axis, self.extents, self.inside, self.nodes = x, axis, extents, inside, nodes
+                 inside: dict[tuple[int, int], _Operands], above: list[Node],
+                 joined: list[Node]):  # fmt: skip
+        self.x, self.axis, self.extents, self.inside = x, axis, extents, inside
+        self.joined, self.nodes = joined, [*above, *joined]
         self.known: dict[tuple[int, int, int], Node] = {}
+        self.is_stack = set(extents) == {1}
 
     def parts(self, g: Any) -> list[Node]:
         """The parts along the axis."""

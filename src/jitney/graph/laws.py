@@ -1,7 +1,8 @@
 """Local laws of arithmetic, applied while a graph is written.
 
 In: an elementwise operation and its operands. Out: a simpler node, or None.
-Keeps: IEEE results bit for bit (so `x + 0.0` stays: it turns -0.0 into 0.0; `x * 0` stays: NaN).
+Keeps: IEEE results bit for bit (so `x + 0.0` stays: it turns -0.0 into 0.0; `x * 0` stays: NaN),
+but of sums of equal numbers, which are products, rounded once.
 Each law looks at one node and its operands and makes a node with fewer operations: building ends.
 Literal operands are folded only by operations IEEE 754 rounds exactly.
 """

@@ -201,7 +201,7 @@ def lower_scan(ctx, eqn, *values):
 
 
 def _is_short(jaxpr, length) -> bool:
-    return length * count_equations(jaxpr, WRITTEN_OUT) <= WRITTEN_OUT
+    return length * max(1, count_equations(jaxpr, WRITTEN_OUT)) <= WRITTEN_OUT
 
 
 def _written_out(ctx, closed, length, reverse, consts, carry, xs):

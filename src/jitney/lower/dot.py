@@ -2,7 +2,7 @@
 
 import math
 
-from ..graph.joined import stacked_along
+from ..graph.joined import joined_along
 from ..ir.types import bits_of, code_of, is_complex, is_small_float, kind_of, part_code
 from ..lax.dot import combined_dtype
 from .arrange_product import arrange_product
@@ -69,8 +69,10 @@ def _are_matrices_times_vectors(x, y, contract, batch) -> bool:
 def _is_stack_times_vector(g, x, y, contract) -> bool:
     """Whether numbers are a weighted sum of arrays that were stacked for it: no stack is stored."""
     for stack, weights, axes in ((x, y, contract[0]), (y, x, contract[1])):
-        if len(axes) == 1 and len(weights.shape) == 1 and stacked_along(g, stack, axes[0]):
-            return True
+        if len(axes) == 1 and len(weights.shape) == 1:
+            joined = joined_along(g.table, stack, axes[0])
+            if joined is not None and joined.is_stack:
+                return True
     return False
 
 
