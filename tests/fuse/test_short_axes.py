@@ -141,3 +141,20 @@ def test_forces_are_not_stored():
         return (d / (jnp.sum(d * d, -1, keepdims=True) + 1e-3) ** 1.5).sum(1)
 
     assert "rows v0<s0 v1<s1 v2<s2" not in text(forces, numbers((1024, 3), "float32"))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8", "bfloat16"])
+@pytest.mark.parametrize("block", [(4, 4), (8, 4), (5, 3), (2, 8), (8, 8)])
+@pytest.mark.parametrize("name", ["sum", "max"])
+def test_blocks(name, block, dtype):
+    (a, b), rows, columns = block, 20, 50
+    x = numbers((rows * a, columns * b), dtype)
+    fun = lambda np, x: getattr(np, name)(x.reshape(rows, a, columns, b), axis=(1, 3))
+    want = fun(np, np.asarray(x).astype("float64"))
+    np.testing.assert_array_equal(jax.jit(lambda x: fun(jnp, x))(x).astype("float64"), want)
+
+
+def test_elements_of_blocks_are_written_out():
+    blocks = lambda x: x.reshape(64, 4, 64, 4).mean((1, 3))
+    found = text(blocks, np.ones((256, 256), "float32"))
+    assert found.count("load") == 16 and "stage" not in found, found

@@ -29,7 +29,10 @@ from .split_reductions import SPLIT_SIZE
 from .stages import Stages
 
 UNROLL_LIMIT = 8  # reductions over at most this many elements are written out
-MOST_OF_BLOCK = 64  # ... or this many of blocks, whose lines are at most SHORT_AXIS
+# ... or this many of blocks, whose lines are at most SHORT_AXIS (a Zen 5, two threads and one,
+# means of blocks of 4 x 4 .14 and .15 of the time, of 8 x 4 .15 and .17; of 8 x 8 .25, but the
+# first call took 60 ms more).
+MOST_OF_BLOCK = 32
 # Columns up to which they are gone through in the order of memory, by several kernels; so are more
 # if they are longer than this, and fewer elements are not. (An Emerald Rapids, two threads: columns
 # of 10485 x 100 standardized 1270 to 290 us, softmax of them 1600 to 490.)

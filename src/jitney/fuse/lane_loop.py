@@ -6,8 +6,9 @@ not qualify. It qualifies if no element of the state depends on elements at anot
 axis: then the state of as many loops as there are lanes stays in registers for all turns, and
 threads share the axis. Arrays to which each turn writes one row are stored to in passing; integer
 counters become functions of the turn.
-(Common last axes, two threads, beside kernels of each turn: Lorenz's equations at 10,000 points
-.12 of the time, pendula with their paths .26, Kepler's problem .83, its gradient .36.)
+(Common last axes, a Zen 5, two threads and one, beside kernels of each turn: epidemics at 10,000
+points .14 and .23 of the time, pendula with their paths .22 and .43, Kepler's problem .51 and .96,
+its gradient .37 and .55.)
 """
 
 import math

@@ -10,8 +10,8 @@ combined first, but for products, whose factors stay in order.
 What else needs something joined, or made of it, would then make it again: only what reductions
 alone need is split, and stacks of what is stored.
 (Nine shifted images of 1022 x 1022, a Zen 5, two threads and one, beside the stack that was stored:
-greatest .09 and .06 of the time, standard deviation .10 and .08; a sum of two arrays put together
-.26 and .20, of an image with its edge repeated .07 and .05.)
+greatest .09 and .08 of the time, standard deviation .13 and .10; a sum of two arrays put together
+.26 and .29, of an image with its edge repeated .06 and .07.)
 Keeps: every bit of extremes and logical operations; sums are added in another order.
 """
 
