@@ -18,7 +18,8 @@ using PoolFn = void (*)(void* ctx, int64_t lo, int64_t hi);
 // grain <= 0 or grain >= extent: one call on this thread. Nested calls, and calls while another thread is using
 // the pool, run all their pieces (the same pieces) on the calling thread. Needs no GIL; fn must not throw.
 // `joined`: pieces that follow one another may come in one call, [j*grain, min(k*grain, extent)), for an fn to which
-// that makes no difference but in time: a thread takes half of what is left of its share at a time.
+// that makes no difference but in time: a thread takes half of what is left of its share at a time, or all of a few
+// pieces.
 void pool_parallel_for(int64_t extent, int64_t grain, PoolFn fn, void* ctx, bool joined = false);
 
 // Threads that a call may use, the caller included. Default: the CPUs that the scheduling affinity and the cgroup

@@ -228,16 +228,45 @@ def test_other_rows_make_no_difference(fun, axis):
     assert pick(one).tobytes() == pick(two).tobytes()
 
 
+def is_near(fun, x) -> bool:
+    return "exp_raised_kept_near" in jax.explain(fun, x, rounds=1).as_text("kernels")
+
+
+@pytest.mark.skipif(
+    not TARGET.avx512 or TARGET.vectors_a_cycle < 4, reason="kept as they are there"
+)
+def test_shares_of_columns_are_of_elements_near_a_guess():
+    x = rows(300, 600)
+    for name in ("softmax", "shares twice"):
+        assert is_near(lambda x, name=name: INVARIANT[name](x, axis=0), x)
+    for name in ("its logarithm", "log-sum-exp"):
+        assert not is_near(lambda x, name=name: INVARIANT[name](x, axis=0), x)
+    assert not is_near(jax.nn.softmax, rows(70, TARGET.l1_bytes // 8))
+
+
+@pytest.mark.parametrize("offset", [0.0, 3.3, -1000.0, 1e5, -3e6])
+def test_shares_of_columns_far_from_nought(offset):
+    """As good as sums of 500 are, and distances of 60; some columns are done again."""
+    x = rows(500, 700) + np.float32(offset)
+    x[77, ::5] += 64.0
+    x[:, 30:40], x[:, 45], x[5, 46], x[6, 47] = x[0, 30:40], -np.inf, np.nan, np.inf
+    got = np.asarray(jax.jit(lambda x: jax.nn.softmax(x, 0))(x))
+    np.testing.assert_allclose(got, in_numpy("softmax", x, 0), rtol=5e-6, atol=1e-37)
+    assert (got[:, 30:40] == np.float32(1 / 500)).all()
+
+
+@pytest.mark.parametrize("axis", [-1, 0])
 @pytest.mark.parametrize("count", [1, 2, 3, 5])
-def test_pieces_that_are_joined_make_no_difference(count):
+def test_pieces_that_are_joined_make_no_difference(count, axis):
     """Rows go through a pipeline by calls of any length; each has the results it has elsewhere."""
-    x = rows(1003, 512)
+    x = rows(1003, 512) if axis == -1 else rows(300, 2000)
     x[::17, 99] = 60.0
 
     def programs(x):
-        centred = x - x.mean(-1, keepdims=True)
-        normed = centred / jnp.sqrt((centred**2).mean(-1, keepdims=True) + 1e-5)
-        return jax.nn.softmax(x), jax.nn.logsumexp(x, -1), jax.nn.log_softmax(x), normed
+        centred = x - x.mean(axis, keepdims=True)
+        normed = centred / jnp.sqrt((centred**2).mean(axis, keepdims=True) + 1e-5)
+        of_all = jax.nn.softmax, jax.nn.logsumexp, jax.nn.log_softmax
+        return *[fun(x, axis) for fun in of_all], normed
 
     jitted = jax.jit(programs)
     _native.set_num_threads(1)

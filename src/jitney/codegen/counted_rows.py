@@ -33,7 +33,8 @@ def emit_rows(k) -> None:
     e.declare("declare i64 @llvm.smax.i64(i64, i64)")
 
     def group(number, digits):
-        ends = k.chunk_ends(counters.bind(number, digits))
+        chunk = counters.bind(number, digits)
+        ends = k.chunk_ends(chunk, e.instruction(f"add i64 {chunk}, 1"))
         following = counters.following(digits)
         emit_values(k, [x for x in homes if inner not in x.variables])
         start = e.instruction(f"mul i64 {number}, {extent}")

@@ -101,6 +101,8 @@ class KernelEmitter(Accesses, VectorLoops):
         self.asked_at_ends: list[dict] = []  # the conditions' values in vectors of both ends
         self.down_swept: int | None = None  # the loop that goes down them
         self.plain = False  # whether loops take one vector at a time, under a mask
+        self.is_guessed = False  # whether what stages have found is a guess (guessed_rows.py)
+        self.redone = None  # which columns are done again, if not all save anew (guessed_rows.py)
         self.before_turns: tuple[list[str], dict] | None = None  # lines before a loop, known names
         self.near: dict | None = None  # of guessed numbers (exponential.nearness)
         self.saved_at: dict[int, str] = {}  # where rows lie that are saved (saved_rows.py)
@@ -181,29 +183,31 @@ class KernelEmitter(Accesses, VectorLoops):
         if self.kernel.counted:
             counted_rows.emit_rows(self)
             return
+        if self.kernel.pipelined and not rows:  # pieces that follow one another (pieces.py)
+            self._emit_chunk("%lo", "%hi")
+            return
 
         def piece(number, digits):
             chunk = counters.bind(number, digits)
             following = counters.following(digits)
             if by_chunks:
-                self._emit_chunk(chunk)
+                self._emit_chunk(chunk, self.e.instruction(f"add i64 {chunk}, 1"))
             else:
                 self._row()
             return following
 
         self.loop("%lo", "%hi", "1", counters.first("%lo"), piece, "piece")
 
-    def _emit_chunk(self, number) -> None:
-        """One chunk of the last row loop, in the row that the others say."""
+    def _emit_chunk(self, first, end) -> None:
+        """Chunks [first, end) of the last row loop, in the row that the others say."""
         self._emit_home("outer")
-        self.emit_part(self.kernel.rows[-1].variable, *self.chunk_ends(number))
+        self.emit_part(self.kernel.rows[-1].variable, *self.chunk_ends(first, end))
 
-    def chunk_ends(self, number) -> tuple[str, str]:
-        """Where a chunk of the last row loop begins and ends."""
+    def chunk_ends(self, first, end) -> tuple[str, str]:
+        """Where chunks [first, end) of the last row loop begin and end."""
         e = self.e
         length = f"%s{len(self.slotted.values)}"
-        low = e.instruction(f"mul i64 {number}, {length}")
-        top = e.instruction(f"add i64 {low}, {length}")
+        low, top = [e.instruction(f"mul i64 {number}, {length}") for number in (first, end)]
         extent = operand(self.slotted.extents[self.kernel.rows[-1].variable])
         e.declare("declare i64 @llvm.smin.i64(i64, i64)")
         return low, e.instruction(f"call i64 @llvm.smin.i64(i64 {top}, i64 {extent})")
@@ -416,6 +420,8 @@ class KernelEmitter(Accesses, VectorLoops):
             return self.outliner.call(e, x, args)
         if op == "exp_raised_near":
             return self._near_exponential(x, *args)
+        if op == "exp_raised_kept_near" and not self.is_guessed:  # may be far off, or large
+            return evaluate(e, "exp_raised_kept_any", x.dtype, [x.dtype], [e.fsub(*args)])
         if op in ("exp_raised", "exp_raised_any"):  # which is only added (raise_exponentials.py)
             found = raised_factors(e, *args, falls=op == "exp_raised")
             return found or evaluate(e, op, x.dtype, [x.dtype], args)

@@ -59,7 +59,7 @@ class Guesses:
         self.spreads: list[Value] = []
         take = self._take_vectors if k.lane == "stage" else self._take_rows
         k._fold([(0, self.first)], take)
-        guessed, k.values = k.results, dict(self.pipeline.base)
+        guessed, k.values = self._unless_all_are_one(k.results), dict(self.pipeline.base)
         is_wide = [self._is_wide(spread) for spread in self.spreads]
 
         def exact(_, carried):
@@ -73,6 +73,21 @@ class Guesses:
         carried = [guessed[0, n] for n in range(len(is_wide))]
         carried = k.loop("0", count, "1", carried, exact, "wide")
         return {(0, n): value for n, value in enumerate(carried)}
+
+    def _unless_all_are_one(self, guessed) -> dict:
+        """No guess for columns that may be of one number, which is not 0, where exponentials are
+        kept that are not of distances: none of them were 1, nor their shares 1/n."""
+        e, key = self.e, (0, 0)
+        if not self._keeps_near():
+            return guessed
+        number, none = guessed[key], e.like(guessed[key], -math.inf)
+        is_one = e.and_(e.fcmp("oeq", self.spreads[0], e.like(number, 0.0)),
+                        e.fcmp("une", number, e.like(number, 0.0)))  # fmt: skip
+        return guessed | {key: e.select(is_one, none, number)}
+
+    def _keeps_near(self) -> bool:
+        """Whether exponentials are kept that are not of distances (fuse/raise_shares.py)."""
+        return any(r.expr.op == "exp_raised_kept_near" for r in self.second.reductions)
 
     def _is_wide(self, spread) -> Value:
         """Whether elements differ by much, or some are no numbers: of a row, or of each column."""
@@ -157,11 +172,12 @@ class Guesses:
 
         def again(_, carried):
             k.near, k.plain = None, True
+            k.redone = bad[0] if self._keeps_near() else None
             old = dict(zip([*guesses, *sums], carried, strict=True))
             exact = self.pipeline._alone(0, row, {})
             taken = {(0, n): select(bad[n], exact[0, n], old[0, n, 1]) for _, n, _ in guesses}
             found = self.pipeline._alone(1, row, taken)
-            k.plain = False
+            k.plain, k.redone = False, None
             of_row = [bad[self._told_by(n)] for _, n in sums]
             chosen = [select(b, found[key], old[key]) for b, key in zip(of_row, sums, strict=True)]
             return [*taken.values(), *chosen]

@@ -163,7 +163,9 @@ class Pipeline:
             self._widen(s)
             known[s] = k.values, k.results
         loops = partial(self.around, body=partial(self._elements, rows, known))
+        k.is_guessed = self.guesses is not None
         k._fold(self.together, loops)
+        k.is_guessed = False
         new = guesses | k.results
         if self.guesses is not None:
             waiting, new = self.guesses.checked(rows[self.lags[1]], waiting, new)

@@ -70,8 +70,11 @@ def _skip(k, number: int) -> str:
 
 
 def save(k, number: int, position, value) -> None:
-    """A vector of what a stage leaves."""
+    """A vector of what a stage leaves; of columns that are done again, for those only."""
     place, lanes = _place(k, position)
+    if k.redone is not None:
+        old = memory.load(k.e, k.kernel.saved[number][0], k.saved_at[number], place, lanes)
+        value = k.e.select(k.redone, value, old)
     memory.store(k.e, k.kernel.saved[number][0], k.saved_at[number], place, value, lanes)
 
 

@@ -143,7 +143,7 @@ def _step_of(partition: Any, builder: KernelBuilder, stores, label: str) -> Kern
     gather_ends(kernel, used, partition.target)
     used = pair_rows(kernel, used, partition.target)
     space_rows(kernel, used, partition.target)
-    raise_shares(kernel, used, partition.target)
+    used = raise_shares(kernel, used, partition.target)
     used = add_negatives(kernel, used, partition.target)
     ask_for_results(kernel, used, partition.target)
     stagger_turns(kernel, used, partition.target, repeated=partition.is_nested)

@@ -36,6 +36,7 @@ FUNCTIONS = {
     "exp_raised_any": exponential.exp_raised_any,
     "exp_raised_kept": exponential.exp_raised_kept,
     "exp_raised_kept_any": exponential.exp_raised_kept_any,
+    "exp_raised_kept_near": exponential.exp_raised_kept_near,
     "exp2": exponential.exp2,
     "expm1": exponential.expm1,
     "sinh": exponential.sinh,

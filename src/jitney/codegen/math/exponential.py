@@ -173,6 +173,14 @@ def exp_raised_kept_any(e, x):
     return _kept(e, x)
 
 
+@in_a_register("float")
+def exp_raised_kept_near(e, x, m):
+    """As `exp_raised_kept_any` of x - m, whose rounding is m's: the same for all x (see
+    `near_factors`)."""
+    found = near_factors(e, x, e.fmul(m, e.like(m, LOG2_E)))
+    return e.fmul(found, found.second)
+
+
 def _kept(e, x, falls=False):
     """0 far away, since products of it are quick then (see `_LEAST_POWER`)."""
     least = _EXP_RANGE[x.type][0]

@@ -66,10 +66,11 @@ def in_a_register(*types):
 
     def decorate(function):
         @functools.wraps(function)
-        def wrapped(e, x):
+        def wrapped(e, x, *others):
             if x.lanes != 1 or x.type not in types or not e.target.avx512:
-                return function(e, x)
-            return e.extract(function(e, e.splat(x, 512 // FLOAT_BITS[x.type])), 0)
+                return function(e, x, *others)
+            lanes = 512 // FLOAT_BITS[x.type]
+            return e.extract(function(e, *[e.splat(v, lanes) for v in (x, *others)]), 0)
 
         return wrapped
 
