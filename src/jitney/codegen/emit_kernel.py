@@ -280,6 +280,18 @@ class KernelEmitter(Accesses, VectorLoops):
                 self.results[s, number] = reduce.finish(e, r, accumulator)
         e.copies = copies
 
+    def lanes_of_fold(self, stages, body, around) -> list[Value]:
+        """As `_fold`, but for the last step: a vector of lanes for each reduction."""
+        e, found = self.e, []
+        e.copies = self._copies()
+        self._folded = [r for _, stage in stages for r in stage.reductions]
+        self._starts = [v for r in self._folded for v in reduce.start(e, r, self.lanes)]
+        for r, value in zip(self._folded, around(self._starts, body), strict=True):
+            e.copies = len(value.names)
+            found += reduce.fold_copies(e, r, [value])
+        e.copies = 1
+        return found
+
     def _fold_carried(self, carried):
         """All copies of the accumulators into one, before the masked tail."""
         e, result, position = self.e, [], 0

@@ -5,6 +5,8 @@ takes a row's results into lanes; where these are full, and after the last row, 
 stores what is made of them.
 """
 
+from contextlib import contextmanager
+
 from . import memory
 from .elementwise import llvm_type
 from .instructions import Value
@@ -45,21 +47,28 @@ class Ends:
         begun = e.instruction(f"sub i64 {at}, {lane}")
 
         def write(_, __):
-            self._write(begun, e.instruction(f"add i64 {at}, 1"), waiting)
+            self.write(begun, e.instruction(f"add i64 {at}, 1"), waiting)
             return []
 
         self.k.loop("0", turns, "1", [], write, "ends")
         return waiting
 
-    def _write(self, begun: str, high: str, waiting) -> None:
+    def write(self, begun: str, high: str, results: list[Value]) -> None:
         """What is made of the rows [begun, high), lane by lane."""
-        k, before = self.k, (self.k.lane, self.k.tail, self.k.values)
-        k.values, k.results = dict(self.pipeline.base), dict(zip(self.keys, waiting, strict=True))
+        known = dict(zip(self.keys, results, strict=True))
+        with self.in_lanes(begun, high, known, len(self.pipeline.stages) + 1):
+            self.k.store_all(self.k.kernel.stores)
+
+    @contextmanager
+    def in_lanes(self, begun: str, high: str, results: dict, levels: int):
+        """With the values of so many levels of the rows [begun, high), lane by lane."""
+        k, before = self.k, (self.k.lane, self.k.tail, self.k.values, self.k.results)
+        k.values, k.results = dict(self.pipeline.base), results
         k.lane, k.at_row_end = "row", True
         k.bind_vector(k.kernel.rows[0].variable, begun, high)
-        for level in range(len(self.pipeline.stages) + 1):
+        for level in range(levels):
             k._emit_home(("row", level))
-        k.store_all(k.kernel.stores)
-        k.lane, k.tail, k.values = before
+        yield
+        k.lane, k.tail, k.values, k.results = before
         k.vector_variable = k.mask = None
         k.at_row_end = False

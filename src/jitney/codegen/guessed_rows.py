@@ -94,19 +94,32 @@ class Guesses:
         wide = self.e.fcmp("ugt", spread, self.e.like(spread, WIDE))
         return wide if self.k.lane == "row" else Value((self._any([wide]),), "i1", 1)
 
-    def _take_vectors(self, accumulators):
-        """A vector at the beginning of each quarter of a row: the greatest of each lane."""
+    def samples(self):
+        """Binds, one after the other, the vectors of a row that a guess is taken from."""
         k, e = self.k, self.e
         variable = self.first.loops[0].variable
         extent = operand(k.slotted.extents[variable])
         e.copies, base = 1, dict(k.values)
-        found = [Value(v.names[:1], v.type, v.lanes) for v in accumulators]
         for number in range(SAMPLES):
             at = e.instruction(f"mul i64 {extent}, {number}")
             k.bind_vector(variable, e.instruction(f"udiv i64 {at}, {SAMPLES}"), None)
-            found = k._stage_body(0, self.first, 0, found)
+            yield
             k.values = dict(base)
         k.vector_variable = None
+
+    def vector_of(self, stage) -> Value:
+        """The greatest of each lane, of the row that is bound."""
+        found = reduce.start(self.e, stage.reductions[0], self.k.lanes)
+        for _ in self.samples():
+            found = self.k._stage_body(0, stage, 0, found)
+        return found[0]
+
+    def _take_vectors(self, accumulators):
+        """A vector at the beginning of each quarter of a row: the greatest of each lane."""
+        e = self.e
+        found = [Value(v.names[:1], v.type, v.lanes) for v in accumulators]
+        for _ in self.samples():
+            found = self.k._stage_body(0, self.first, 0, found)
         for greatest in self._greatest(found):
             most = greatest
             while most.lanes > 1:
@@ -168,7 +181,7 @@ class Guesses:
             (1, n): self.e.fmul(new[1, n], k.near[r.expr.args[1].id][1])
             for n, r in enumerate(self.second.reductions) if r.expr.op == "exp_raised_near"
         }  # fmt: skip
-        bad = {self.second.reductions[n].tells: self._is_off(n, new[1, n]) for n in self.telling}
+        bad = {self.second.reductions[n].tells: self.is_off(n, new[1, n]) for n in self.telling}
 
         def again(_, carried):
             k.near, k.plain = None, True
@@ -194,7 +207,7 @@ class Guesses:
         the sum's row."""
         return n * len(self.first.reductions) // len(self.second.reductions)
 
-    def _is_off(self, n, total) -> Value:
+    def is_off(self, n, total) -> Value:
         """Where a sum is outside its limits, or no number."""
         least, most = [self.e.splat(limit, total.lanes) for limit in self.limits[n]]
         return self.e.or_(self.e.fcmp("ult", total, least), self.e.fcmp("ugt", total, most))

@@ -203,6 +203,11 @@ def _merge(e, reduction, code, a, b):
     return [_apply(e, reduction, code, a[0], b[0])]
 
 
+def merge_values(e, reduction, a, b):
+    """Two accumulators, of a value each, in one."""
+    return _apply(e, reduction, accumulator_code(reduction), a, b)
+
+
 def merged(e, reduction, a, b):
     """Two accumulators in one, copy by copy."""
     return _merge(e, reduction, accumulator_code(reduction), a, b)

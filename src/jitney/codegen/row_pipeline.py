@@ -22,7 +22,7 @@ which it does again in a later turn; in the last turns the first stage does the 
 
 from functools import partial
 
-from . import reduce, saved_rows
+from . import reduce, row_blocks, saved_rows
 from .accesses import operand
 from .elementwise import llvm_type
 from .ends_in_vectors import Ends
@@ -244,6 +244,9 @@ def emit_rows(k, counters) -> None:
         return k._vector_loop(loop.variable, "0", extent, starts, vectors)
 
     pipeline = Pipeline(k, lambda digits: counters.bind("", digits), following, around)
+    if k.kernel.in_blocks:
+        row_blocks.Blocks(pipeline, "%lo", "%hi").emit()
+        return
     pipeline.emit(e.instruction("sub i64 %hi, %lo"), counters.first("%lo") or plain)
 
 

@@ -17,6 +17,7 @@ from .cut_chains import cut_chains
 from .expressions import COST, SLOW
 from .group_roots import may_be_merged, share_work, shares_source
 from .read_apart import read_apart
+from .store_ends import store_ends
 from .store_wide import store_wide
 
 TINY_PRODUCT = 4096
@@ -32,9 +33,10 @@ MANY_READS = 16  # a gather that reads each element so often reads it from memor
 
 def stored_anyhow(graph: Graph) -> tuple[frozenset, dict[int, int]]:
     """Nodes that live in buffers before anything is known of kernels: operands of routines, sums of
-    many arrays, and where long chains are cut; the last with the numbers of their cuts."""
+    many arrays, ends of rows, and where long chains are cut; the last with the numbers of their
+    cuts."""
     stored = stored_operands(graph)
-    stored |= store_wide(graph, stored)
+    stored |= store_wide(graph, stored) | store_ends(graph)
     cuts = cut_chains(graph, stored)
     return stored | cuts.keys(), cuts
 

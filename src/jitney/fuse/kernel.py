@@ -17,9 +17,10 @@ side by side. `turned`: lanes are rows, but neighbours in memory are elements of
 `pipelined`: each stage does another row, which are so many `apart` (pipeline_rows.py,
 space_rows.py); of columns, rows so many `ahead` are asked for. `asks_for_results`: lines that are
 written soon are, too (ask_for_results.py).
-`gathered`: their ends are done in vectors (gather_ends.py). `staggered`: turns of loops overlap
-(stagger_turns.py), `rolled`: so many that a few more are little. `small`: 1 for short vector loops
-(masked throughout), 2 for kernels so small that compiling quickly matters more than speed.
+`gathered`: their ends are done in vectors, `in_blocks`: their guesses, too (gather_ends.py).
+`staggered`: turns of loops overlap (stagger_turns.py), `rolled`: so many that a few more are
+little. `small`: 1 for short vector loops (masked throughout), 2 for kernels so small that compiling
+quickly matters more than speed.
 Expressions are interned; a loop variable is an int, unique in the kernel.
 
 Sizes are not part of a kernel's meaning: `number_slots.py` puts parameters in their places.
@@ -215,6 +216,7 @@ class Kernel:
     apart: int = 1  # see space_rows.py
     asks_for_results: bool = False  # see ask_for_results.py
     gathered: bool = False  # see gather_ends.py
+    in_blocks: bool = False  # the same
     staggered: bool = False  # see stagger_turns.py
     rolled: bool = False  # the same
     again: RowsAgain = RowsAgain()

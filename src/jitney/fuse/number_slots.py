@@ -126,7 +126,8 @@ class _Writer:
         text += " pipelined" * kernel.pipelined + f" ahead {kernel.ahead}" * (kernel.ahead > 0)
         text += f" apart {kernel.apart}" * (kernel.apart > 1)
         text += " asks for results" * kernel.asks_for_results
-        text += " gathered" * kernel.gathered + " staggered" * kernel.staggered
+        text += " gathered" * kernel.gathered + " in blocks" * kernel.in_blocks
+        text += " staggered" * kernel.staggered
         text += " rolled" * kernel.rolled
         text += " sided" * kernel.sided
         text += " ends whole" * kernel.whole_ends + " overlaps" * kernel.overlaps
