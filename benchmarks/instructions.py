@@ -42,13 +42,18 @@ class Work(NamedTuple):
     added: float = 0  # sums and what the same units do, scalings too
 
 
-def work(assembly: str, rows: int = 1) -> list[Work]:
+def work(assembly: str, rows: int = 1, is_pipelined: bool = False) -> list[Work]:
     """The loops of a kernel, each of which does so many rows at a time; none where there is not one
-    kernel of loops."""
+    kernel of loops. Of a pipeline the one that does all stages: it stores as much as any, and the
+    others are those of the ends, and of rows that are done again."""
     if len(re.findall(r"^# ", assembly, re.MULTILINE)) != 1:
         return []
-    found = [of_loop(body) for body in loops(assembly)]
-    return [Work(*(number / rows for number in work)) for work in found if work is not None]
+    every = [(of_loop(body), stored(body)) for body in loops(assembly)]
+    found = [(work, count) for work, count in every if work is not None]
+    if is_pipelined and found:
+        most = max(count for _, count in found)
+        found = [max(pair for pair in found if pair[1] == most)]
+    return [Work(*(number / rows for number in work)) for work, _ in found]
 
 
 def loops(assembly: str) -> list[list[str]]:
@@ -112,6 +117,13 @@ def moved(body: list[str], stores: bool) -> int:
             lanes = (operands.endswith(")") == stores) * LANES[REGISTER.search(operands)[1]]
             count[array] = count.get(array, 0) + lanes
     return max(count.values(), default=0)
+
+
+def stored(body: list[str]) -> float:
+    """32-bit lanes that an iteration writes to memory, for each of the elements it does."""
+    ends = [line.strip().partition("\t")[2] for line in body if name_of(line).startswith("mov")]
+    written = [REGISTER.search(end) for end in ends if end.endswith(")")]
+    return sum(LANES[m[1]] for m in written if m) / max(1, elements(body))
 
 
 def name_of(line: str) -> str:

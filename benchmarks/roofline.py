@@ -87,10 +87,7 @@ def counted(name: str, fun: Callable, *arguments) -> Task:
     explained = jax.explain(fun, *arguments, rounds=1)
     kernels = explained.as_text("kernels")
     rows = 2 if " pairs" in kernels else 1
-    loops = instructions.work(explained.as_text("asm"), rows)
-    if " pipelined" in kernels and loops:  # one does all stages, the others those of the ends
-        loops = [max(loops)]
-    for work in loops:
+    for work in instructions.work(explained.as_text("asm"), rows, " pipelined" in kernels):
         made.loops.append(instructions.Work(*(arguments[0].size * number for number in work)))
     return made
 

@@ -119,6 +119,20 @@ def test_arithmetic_of_columns_is_counted_by_what_a_row_moves():
     assert instructions.work(loop.replace(divide, divide + "\tkunpckbw\t%k0, %k1, %k1\n")) == []
 
 
+def test_of_a_pipeline_the_loop_counts_that_does_all_stages():
+    """It stores more than those of ends, and of rows done again, which may compute more."""
+
+    def loop(label: int, operations: int, stores: int) -> str:
+        body = "\tvaddps\t%zmm1, %zmm2, %zmm3\n" * operations
+        body += "".join(f"\tvmovups\t%zmm3, (%r{8 + k},%rax,4)\n" for k in range(stores))
+        step = f"\taddq\t$16, %rax\n\tcmpq\t%rsi, %rax\n\tjl\t.LBB0_{label}\n"
+        return f".LBB0_{label}:\n{body}{step}"
+
+    kernel = "# kernel\n" + loop(1, 4, 1) + loop(2, 3, 2) + loop(3, 2, 2) + loop(4, 1, 0)
+    assert [work.slots for work in instructions.work(kernel)] == [4, 3, 2, 1]
+    assert [work.slots for work in instructions.work(kernel, 1, True)] == [3]
+
+
 def test_look_ups_and_comparisons_of_floats_are_counted_apart():
     looked_up = "\tvpermt2ps\t%zmm1, %zmm2, %zmm3\n\tvpermi2pd\t%zmm1, %zmm2, %zmm3\n"
     compared = "\tvcmpunordps\t%zmm1, %zmm2, %k1\n"
