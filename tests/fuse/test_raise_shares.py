@@ -87,7 +87,7 @@ def test_shares(monkeypatch, shape, scale, axis):
     x[-1, 5] = np.float32(0)
     raised = np.asarray(jax.jit(lambda x: jax.nn.softmax(x, axis))(x))
     monkeypatch.setenv("JITNEY_CACHE_DIR", "")
-    monkeypatch.setattr(write_kernel, "raise_shares", lambda *_: None)
+    monkeypatch.setattr(write_kernel, "raise_shares", lambda _, used, __: used)
     jax.clear_caches()
     assert not is_raised(lambda x: jax.nn.softmax(x, axis), x)
     plain = np.asarray(jax.jit(lambda x: jax.nn.softmax(x, axis))(x))
