@@ -292,31 +292,45 @@ struct TridiagonalSolve {
     Parts parts(carve, params[0]);
     return {0, carve.used};
   }
+  // A step waits for the quotient of the step before, and for nothing in memory: what is left of the present row and of
+  // its right side, if that is one number, stay in registers.
+  template <bool kOne>
   static void eliminate(const Parts& p, T* x, int64_t n, int64_t m) {
+    T d = p.d[0], u = p.du[0], right = kOne ? x[0] : T{};
     for (int64_t i = 0; i + 1 < n; ++i) {
       T *row = x + i * m, *next = row + m;
-      p.above[i] = number<T>(0);
-      if (size_of(p.d[i]) < size_of(p.dl[i + 1])) {  // rows i and i + 1 change places
-        std::swap(p.d[i], p.dl[i + 1]);
-        std::swap(p.du[i], p.d[i + 1]);
-        p.above[i] = i + 2 < n ? p.du[i + 1] : number<T>(0);
-        p.du[i + 1] = number<T>(0);
-        for (int64_t c = 0; c < m; ++c) std::swap(row[c], next[c]);
+      T l = p.dl[i + 1], below = p.d[i + 1], beside = i + 2 < n ? p.du[i + 1] : number<T>(0);
+      T above = number<T>(0), other = kOne ? next[0] : T{};
+      if (size_of(d) < size_of(l)) {  // rows i and i + 1 change places
+        std::swap(d, l);
+        std::swap(u, below);
+        std::swap(above, beside);
+        if (kOne) std::swap(right, other);
+        else for (int64_t c = 0; c < m; ++c) std::swap(row[c], next[c]);
       }
       // a pivot of 0 stands above a 0 here
-      T factor = size_of(p.dl[i + 1]) == 0 ? number<T>(0) : quotient(p.dl[i + 1], p.d[i]);
-      p.d[i + 1] = minus(p.d[i + 1], times(factor, p.du[i]));
-      p.du[i + 1] = minus(p.du[i + 1], times(factor, p.above[i]));
-      for (int64_t c = 0; c < m; ++c) next[c] = minus(next[c], times(factor, row[c]));
+      T factor = size_of(l) == 0 ? number<T>(0) : quotient(l, d);
+      p.d[i] = d, p.du[i] = u, p.above[i] = above;
+      d = minus(below, times(factor, u)), u = minus(beside, times(factor, above));
+      if (kOne) row[0] = right, right = minus(other, times(factor, right));
+      else for (int64_t c = 0; c < m; ++c) next[c] = minus(next[c], times(factor, row[c]));
     }
+    p.d[n - 1] = d, p.du[n - 1] = u, p.above[n - 1] = number<T>(0);
+    if (kOne) x[n - 1] = right;
   }
+  // A pivot's inverse is known before what is multiplied by it; one that is no ordinary number divides.
   static void back(const Parts& p, T* x, int64_t n, int64_t m) {
+    constexpr Real<T> kLarge = std::is_same_v<Real<T>, float> ? Real<T>(1e30) : Real<T>(1e300);
     for (int64_t i = n - 1; i >= 0; --i) {
+      const T d = p.d[i], u = p.du[i], above = p.above[i];
+      const Real<T> size = size_of(d);
+      const bool is_ordinary = size < kLarge && size > 1 / kLarge;
+      const T inverse = quotient(number<T>(1), is_ordinary ? d : number<T>(1));
       for (int64_t c = 0; c < m; ++c) {
         T value = x[i * m + c];
-        if (i + 1 < n) value = minus(value, times(p.du[i], x[(i + 1) * m + c]));
-        if (i + 2 < n) value = minus(value, times(p.above[i], x[(i + 2) * m + c]));
-        x[i * m + c] = quotient(value, p.d[i]);
+        if (i + 2 < n) value = minus(value, times(above, x[(i + 2) * m + c]));
+        if (i + 1 < n) value = minus(value, times(u, x[(i + 1) * m + c]));
+        x[i * m + c] = is_ordinary ? times(value, inverse) : quotient(value, d);
       }
     }
   }
@@ -330,7 +344,8 @@ struct TridiagonalSolve {
         memcpy(parts[k], static_cast<const T*>(ptrs[k]) + row * n, static_cast<size_t>(n) * sizeof(T));
       T* x = static_cast<T*>(ptrs[4]) + row * n * m;
       memcpy(x, static_cast<const T*>(ptrs[3]) + row * n * m, static_cast<size_t>(n * m) * sizeof(T));
-      eliminate(p, x, n, m);
+      if (m == 1) eliminate<true>(p, x, n, m);
+      else eliminate<false>(p, x, n, m);
       if (params[2]) perturb(p, n);
       back(p, x, n, m);
     }
