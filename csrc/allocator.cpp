@@ -50,14 +50,15 @@ void* huge_base(void* data) {
 }
 
 // 2 MiB-aligned pages, so that the kernel can back them with huge ones. Arrays all starting on
-// the same offset would fall on the same cache sets, hence a small, cyclic shift ("colour"), which
-// falls: a result, which is younger than its operands, mostly lies 640 bytes less far into its page
-// than they do. Where a load's address ends like that of a store under way (the last 17 bits of it
-// on a Zen 4, the last 12 elsewhere), a processor lets it wait, and what is loaded as far into an
-// operand as is stored 640 bytes ahead has been stored ten vectors before. (A Zen 5, one thread and
-// two, by turns, with the shift that fell and the one that rose: seven points of 128 x 128 x 128
-// .81 and .88 of the time, five of 1000 x 1000 .87 and .89, of 1024 x 1024 .94 and .97, an array
-// rolled by one .88 and 1; sums, exponentials, softmax as before.)
+// the same offset would fall on the same cache sets, hence a small, cyclic shift ("colour"). Where a
+// load's address ends like that of a store under way (the last 17 bits of it on a Zen 4), a
+// processor lets it wait: five points of 1024 x 1024 took a Zen 4 150 us by one thread with the
+// result 320 bytes ahead, else 135. So shifts are not so small; and they fall, for a result mostly
+// is the next array after its operands, and what is loaded next has then not just been stored. (A
+// Zen 5, two threads and one, by turns, processes begun anew, beside shifts that rise: seven points
+// of 128 x 128 x 128 .91 and .90 of the time, five of 1000 x 1000 .89 and .87, of 1024 x 1024 .93 and
+// .95; seven of 130 x 130 x 130 without borders 1.08 and 1.07, 2 x 2 pooling 1.08; what reads each
+// element once as before.) Of arrays that came and went any may be the next, and either order met.
 void* map_huge(size_t bytes, size_t colour) {
   size_t length = huge_map_bytes(bytes);
   void* raw = mmap(nullptr, length + kHugePage, PROT_READ | PROT_WRITE,

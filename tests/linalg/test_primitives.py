@@ -178,6 +178,24 @@ def test_tridiagonal_solve(dtype, n):
         same(matrix @ linalg.tridiagonal_solve(dl, d, du, b), b, 100)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("sides", (1, 3))
+@pytest.mark.parametrize("n", (1, 2, 3, 40))
+@pytest.mark.parametrize("scale", (1.0, 1e-33, 1e33))
+def test_tridiagonal_solve_of_any_size(scale, n, sides, dtype):
+    """One right side is a way of its own; rows change places; inverses of pivots so small or large
+    would not be ordinary numbers of float32."""
+    dl, d, du = (random((n,), dtype, k) for k in range(3))
+    d[1::3] *= 1e-3  # pivots below what is below them
+    b = random((n, sides), dtype, 5)
+    matrix = np.diag(d) + np.diag(dl[1:], -1) + np.diag(du[:-1], 1)
+    scaled = [(v * scale).astype(dtype) for v in (dl, d, du, b)]
+    want = np.linalg.solve(matrix.astype(np.result_type(dtype, np.float64)), b)
+    found = np.asarray(linalg.tridiagonal_solve(*scaled))
+    most = 50 * np.finfo(dtype).eps * np.linalg.cond(matrix) * np.abs(want).max()
+    assert found.dtype == dtype and np.abs(found - want).max() <= most
+
+
 def test_tridiagonal_solve_of_a_singular_matrix():
     d = np.array([0.0, 1.0, 1.0])
     zero = np.zeros(3)

@@ -262,8 +262,17 @@ class KernelEmitter(Accesses, VectorLoops):
 
     def _fold(self, stages, loops) -> None:
         """The results of numbered stages whose accumulators `loops` takes, begun, and returns."""
+        e, copies = self.e, self.e.copies
+        for key, r, accumulator in self.accumulators(stages, loops):
+            if self.lane == "stage":
+                accumulator = reduce.fold_lanes(e, r, accumulator)
+            self.results[key] = reduce.finish(e, r, accumulator)
+        e.copies = copies
+
+    def accumulators(self, stages, loops):
+        """Yields (stage, number of a reduction), it, and its accumulator after the `loops`: where
+        vectors go along rows one vector of lanes, for all copies."""
         e, along = self.e, self.lane == "stage"
-        copies = e.copies
         if along:
             e.copies = 1 if self.kernel.small or self.plain else self._copies()
         self._folded = [r for _, stage in stages for r in stage.reductions]
@@ -276,21 +285,7 @@ class KernelEmitter(Accesses, VectorLoops):
                     e.copies = len(accumulator[0].names)
                     accumulator = reduce.fold_copies(e, r, accumulator)
                     e.copies = 1
-                    accumulator = reduce.fold_lanes(e, r, accumulator)
-                self.results[s, number] = reduce.finish(e, r, accumulator)
-        e.copies = copies
-
-    def lanes_of_fold(self, stages, body, around) -> list[Value]:
-        """As `_fold`, but for the last step: a vector of lanes for each reduction."""
-        e, found = self.e, []
-        e.copies = self._copies()
-        self._folded = [r for _, stage in stages for r in stage.reductions]
-        self._starts = [v for r in self._folded for v in reduce.start(e, r, self.lanes)]
-        for r, value in zip(self._folded, around(self._starts, body), strict=True):
-            e.copies = len(value.names)
-            found += reduce.fold_copies(e, r, [value])
-        e.copies = 1
-        return found
+                yield (s, number), r, accumulator
 
     def _fold_carried(self, carried):
         """All copies of the accumulators into one, before the masked tail."""

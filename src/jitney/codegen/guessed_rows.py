@@ -107,19 +107,17 @@ class Guesses:
             k.values = dict(base)
         k.vector_variable = None
 
-    def vector_of(self, stage) -> Value:
-        """The greatest of each lane, of the row that is bound."""
-        found = reduce.start(self.e, stage.reductions[0], self.k.lanes)
-        for _ in self.samples():
-            found = self.k._stage_body(0, stage, 0, found)
-        return found[0]
-
-    def _take_vectors(self, accumulators):
-        """A vector at the beginning of each quarter of a row: the greatest of each lane."""
-        e = self.e
+    def sampled(self, accumulators) -> list[Value]:
+        """Of the row that is bound a vector at the beginning of each quarter: the greatest of each
+        lane."""
         found = [Value(v.names[:1], v.type, v.lanes) for v in accumulators]
         for _ in self.samples():
             found = self.k._stage_body(0, self.first, 0, found)
+        return found
+
+    def _take_vectors(self, accumulators):
+        """The greatest of each lane, and how far below the greatest of all it is."""
+        e, found = self.e, self.sampled(accumulators)
         for greatest in self._greatest(found):
             most = greatest
             while most.lanes > 1:

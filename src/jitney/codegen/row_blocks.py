@@ -3,11 +3,11 @@
 In: a pipeline (row_pipeline.py) of two stages, the first of which is a guess (guessed_rows.py), of
 a kernel whose rows are `in_blocks` (fuse/gather_ends.py, with figures). Out: a loop over blocks of
 as many rows as there are lanes. Of a row alone, folding the lanes of its guess and of its sums,
-what exponentials need of the guess, and whether it was any good, are some 130 instructions, as many
-as 150 elements take; of sixteen together, whose vectors are folded into one, in the order in which
-each would be by itself, they are 30. So a row is its second stage's loop, which begins with numbers
-from memory and leaves a vector there. While it runs, the elements are asked for that the next
-block's guesses take.
+what exponentials need of the guess, and whether it was any good, are some 125 instructions, as many
+as 160 elements of log-sum-exp take; of sixteen together, whose vectors are folded into one, in the
+order in which each would be by itself, they are 70. So a row is its second stage's loop, which
+begins with numbers from memory and leaves a vector there. While it runs, the elements are asked for
+that the next block's guesses take.
 """
 
 from functools import partial
@@ -62,14 +62,15 @@ class Blocks:
     # ------------------------------------------------------------------ guesses
     def _guess(self, first: str, count: str) -> Value:
         """Of each row of a block, in its lane."""
-        e, stage = self.e, self.pipeline.stages[0]
+        e, (first_of_all,) = self.e, self.pipeline.stages[0].reductions
+        begun = reduce.start(e, first_of_all, ROWS)
         end = e.instruction(f"add i64 {first}, {e.instruction(f'sub i64 {count}, 1')}")
         vectors, self.k._stage_of_fold = [], None  # lines are asked for by the rows themselves
         for number in range(ROWS):
             row = e.instruction(f"add i64 {first}, {number}")
             row = e.instruction(f"call i64 @llvm.smin.i64(i64 {row}, i64 {end})")
             self._enter(0, row, {})
-            vectors.append(self.guesses.vector_of(stage))
+            vectors += self.guesses.sampled(begun)
         most = fold_across(e, vectors, e.fast_max)
         spread = e.fsub(most, fold_across(e, vectors, e.fast_min))
         wide = self._of_rows(e.fcmp("ugt", spread, e.like(spread, WIDE)), count)
@@ -102,11 +103,9 @@ class Blocks:
         k.near = {self.least: (e.splat(near, ROWS), None)}
         known = {1: (k.values, k.results)}
         body = partial(self.pipeline._elements, [[Value((row,), "i64", 1)]] * 2, known)
-        k.is_guessed = True
-        accumulators = k.lanes_of_fold([(1, self.pipeline.stages[1])], body, self.pipeline.around)
-        k.is_guessed = False
-        for place, vector in zip(self.sums_at, accumulators, strict=True):
-            self._store(place, number, vector)
+        loops = partial(self.pipeline.around, body=body)
+        for (_, n), _, (vector,) in k.accumulators(self.pipeline.together, loops):
+            self._store(self.sums_at[n], number, vector)
         k.values = dict(self.pipeline.base)
         return []
 

@@ -14,8 +14,9 @@ Where the greatest of rows is guessed, and a processor begins four vector instru
 are `in_blocks`: guesses and sums of sixteen are folded together (codegen/row_blocks.py), if rows
 are short, or in the caches and not long. (From memory, where the machine follows rows, the elements
 that guesses take sixteen rows ahead lead it astray. A Zen 5, by turns, two threads and one: 9615 x
-104 .72 and .69 of the time, 8192 x 128 .73 and .74, 4096 x 256 .86 and .79, 2000 x 500 .93 and .91,
-1024 x 1024 .98 and 1; from memory 40,000 x 256 .80 and 1.03, 20,000 x 512 1.3 and 1.7.)
+104 .72 and .67 of the time, 8192 x 128 .75 and .76, 4096 x 256 .80 and .74, 2000 x 500 .92 and .91,
+1024 x 1024 1.01 and .98; from memory 40,000 x 256 .73 to .98 and 1.03 to 1.06, 20,000 x 512 1.3 and
+1.7.)
 Keeps: every bit but of sums, which two rows side by side add in another order.
 """
 

@@ -116,15 +116,15 @@ def _cost(name: str, sizes) -> float:
     kind = name.rpartition("_")[0]
     square = kind in ("cholesky", "eigh", "cholesky_update")
     n, m = sizes[0], sizes[0] if square else sizes[1]
+    scale = 4.0 if name.endswith(("c64", "c128")) else 1.0
+    if kind == "tridiagonal_solve":  # each of n steps waits for the one before
+        return 20.0 + scale * n * (8.0 + (m - 1))
     if kind in _WORK:
         flops = _WORK[kind] * n * m * min(n, m)
-    elif kind == "tridiagonal_solve":  # each step waits for the one before: 8 ns
-        flops = (80.0 if n > 32 else 16.0) * n + 10.0 * n * (m - 1)
     elif kind in ("cholesky_update", "pivots_to_permutation"):
         flops = 10.0 * n * m
     else:
         flops = 2.0 * n * n * m
-    scale = 4.0 if name.endswith(("c64", "c128")) else 1.0
     return 20.0 + scale * flops * (0.1 if n > 32 else 0.5)
 
 
