@@ -70,7 +70,7 @@ class Blocks:
             row = e.instruction(f"add i64 {first}, {number}")
             row = e.instruction(f"call i64 @llvm.smin.i64(i64 {row}, i64 {end})")
             self._enter(0, row, {})
-            vectors += self.guesses.sampled(begun)
+            vectors.append(self.guesses.sampled(begun)[0])  # and not whether it met a NaN
         most = fold_across(e, vectors, e.fast_max)
         spread = e.fsub(most, fold_across(e, vectors, e.fast_min))
         wide = self._of_rows(e.fcmp("ugt", spread, e.like(spread, WIDE)), count)
