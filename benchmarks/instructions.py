@@ -21,6 +21,7 @@ STEP = re.compile(r"^\taddq\t\$(-?\d+), (%r\w+)$")
 COUNTED = re.compile(r"^\tv(pbroadcast|mov)[dq]\t%[er]\w+, %[xyz]mm")
 BY_ROWS = re.compile(r"^\tincq\t%r\w+$")
 BASE = re.compile(r"\((%\w+|)")
+STACK = ("%rsp", "%rbp")
 REGISTER = re.compile(r"%([xyz])mm\d+")
 LANES = {"x": 4, "y": 8, "z": 16}
 MOVES = ("mov", "broadcast", "pbroadcast", "insert", "extract")
@@ -120,8 +121,10 @@ def moved(body: list[str], stores: bool) -> int:
 
 
 def stored(body: list[str]) -> float:
-    """32-bit lanes that an iteration writes to memory, for each of the elements it does."""
+    """32-bit lanes that an iteration writes to memory, for each of the elements it does; what is
+    put on the stack, a row's samples, is none of the results."""
     ends = [line.strip().partition("\t")[2] for line in body if name_of(line).startswith("mov")]
+    ends = [end for end in ends if BASE.search(end) and BASE.search(end)[1] not in STACK]
     written = [REGISTER.search(end) for end in ends if end.endswith(")")]
     return sum(LANES[m[1]] for m in written if m) / max(1, elements(body))
 

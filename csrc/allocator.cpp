@@ -49,16 +49,10 @@ void* huge_base(void* data) {
   return reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(data) & ~(kHugePage - 1));
 }
 
-// 2 MiB-aligned pages, so that the kernel can back them with huge ones. Arrays all starting on
-// the same offset would fall on the same cache sets, hence a small, cyclic shift ("colour"). Where a
-// load's address ends like that of a store under way (the last 17 bits of it on a Zen 4), a
-// processor lets it wait: five points of 1024 x 1024 took a Zen 4 150 us by one thread with the
-// result 320 bytes ahead, else 135. So shifts are not so small; and they fall, for a result mostly
-// is the next array after its operands, and what is loaded next has then not just been stored. (A
-// Zen 5, two threads and one, by turns, processes begun anew, beside shifts that rise: seven points
-// of 128 x 128 x 128 .91 and .90 of the time, five of 1000 x 1000 .89 and .87, of 1024 x 1024 .93 and
-// .95; seven of 130 x 130 x 130 without borders 1.08 and 1.07, 2 x 2 pooling 1.08; what reads each
-// element once as before.) Of arrays that came and went any may be the next, and either order met.
+// 2 MiB-aligned pages, so that the kernel can back them with huge ones. Arrays all starting on the same offset would
+// fall on the same cache sets, hence a small, cyclic shift ("colour"). Results of programs are shifted by where their
+// operands lie (place_outputs.cpp). What else is made after an array mostly reads it: so shifts fall, for stores that lie
+// a little behind loads make these wait.
 void* map_huge(size_t bytes, size_t colour) {
   size_t length = huge_map_bytes(bytes);
   void* raw = mmap(nullptr, length + kHugePage, PROT_READ | PROT_WRITE,
@@ -231,6 +225,10 @@ Buffer* buffer_new_slow(uint32_t size_class) {
   }
   buffer->refs.store(1, std::memory_order_relaxed);
   return buffer;
+}
+
+void buffer_begin_at(Buffer* buffer, size_t place) {
+  buffer->data = static_cast<char*>(huge_base(buffer->data)) + place;
 }
 
 void buffer_release_slow(Buffer* buffer) {

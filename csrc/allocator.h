@@ -67,6 +67,10 @@ inline Buffer* buffer_new(size_t bytes) {
   return buffer_new_slow(size_class);
 }
 
+// Moves the beginning of a huge buffer that nobody else has seen to such a place in its page (a multiple of 64, below
+// 4096).
+void buffer_begin_at(Buffer* buffer, size_t place);
+
 // Wraps foreign memory; takes a new reference to `owner` and drops it with the buffer.
 Buffer* buffer_wrap(void* data, PyObject* owner);
 

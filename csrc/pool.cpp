@@ -259,13 +259,15 @@ struct alignas(64) Share {
     left.store(static_cast<uint64_t>(first) << 32 | last, std::memory_order_relaxed);
   }
 
-  // Takes a piece, or from the front one in `divisor` of those that are left: the number of the first one, or -1.
-  int64_t take(bool front, uint32_t divisor, int64_t* count) {
+  // Takes a piece, or from the front so many `parts` of four of those that are left, rounded up: the number of the
+  // first one, or -1.
+  int64_t take(bool front, uint32_t parts, int64_t* count) {
     uint64_t range = left.load(std::memory_order_relaxed);
     for (;;) {
       uint32_t first = static_cast<uint32_t>(range >> 32), last = static_cast<uint32_t>(range);
       if (first >= last) return -1;
-      uint32_t taken = front && divisor > 0 ? (last - first - 1) / divisor + 1 : 1;
+      uint32_t taken = 1;
+      if (front && parts > 0) taken = last - first - (last - first) / 4 * (4 - parts);
       uint64_t rest = front ? range + (static_cast<uint64_t>(taken) << 32) : range - 1;
       if (!left.compare_exchange_weak(range, rest, std::memory_order_relaxed)) continue;
       *count = taken;
@@ -276,6 +278,10 @@ struct alignas(64) Share {
 
 constexpr int64_t kMostPieces = 1LL << 31;  // of a region: those of more are several regions
 constexpr int64_t kFewPieces = 4;  // of a share: where they may be joined, one call does them all
+// Of four quarters of more, the next call does three: each call's ends cost some rows, and what is left to share is
+// enough for one who comes late (a Zen 5, two threads, by turns: softmax of 1024 x 1024 .97 to .98 of the time, beside
+// halves, log-sum-exp .98 to .99).
+constexpr uint32_t kParts = 3;
 
 class Pool {
  public:
@@ -316,7 +322,7 @@ class Pool {
     mode_ = flushing_mode();
     const int64_t threads = static_cast<int64_t>(threads_.size()) + 1;
     shares_in_use_ = static_cast<int>(pieces < threads ? pieces : threads);
-    divisor_ = !joined_ ? 0 : pieces <= kFewPieces * shares_in_use_ ? 1 : 2;
+    parts_ = !joined_ ? 0 : pieces <= kFewPieces * shares_in_use_ ? 4 : kParts;
     for (int64_t t = 0; t < shares_in_use_; ++t)
       shares_[t].set(static_cast<uint32_t>(pieces * t / shares_in_use_),
                      static_cast<uint32_t>(pieces * (t + 1) / shares_in_use_));
@@ -347,7 +353,7 @@ class Pool {
     const int shares = shares_in_use_;
     if (own >= shares) own %= shares;
     for (int k = 0, share = own; k < shares; ++k, share = share + 1 == shares ? 0 : share + 1) {
-      for (int64_t piece, count; (piece = shares_[share].take(k == 0, divisor_, &count)) >= 0;) {
+      for (int64_t piece, count; (piece = shares_[share].take(k == 0, parts_, &count)) >= 0;) {
         const int64_t lo = (first_ + piece) * grain_, length = count * grain_;
         fn_(ctx_, lo, extent_ - lo > length ? lo + length : extent_);
       }
@@ -425,7 +431,7 @@ class Pool {
   void* ctx_ = nullptr;
   int64_t extent_ = 0, grain_ = 0, first_ = 0;
   bool joined_ = false;
-  uint32_t divisor_ = 0;  // see Share::take
+  uint32_t parts_ = 0;  // see Share::take
   uint32_t mode_ = 0;  // see denormals.h
   int shares_in_use_ = 1;
   Places places_;

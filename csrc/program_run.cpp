@@ -5,6 +5,7 @@
 
 #include "copy.h"
 #include "denormals.h"
+#include "place_outputs.h"
 #include "pool.h"
 #include "program.h"
 
@@ -306,14 +307,16 @@ void delete_donated(const ProgramInputs& inputs, int32_t n) {
 
 // ---- outputs --------------------------------------------------------------
 
-inline PyObject* make_new(Aval* aval) {
+inline PyObject* make_new(const ProgramBody& body, size_t k, const ProgramInputs& inputs) {
+  Aval* aval = body.outputs[k].aval;
   Buffer* buffer = buffer_new(static_cast<size_t>(aval->nbytes));
   if (JITNEY_UNLIKELY(!buffer)) return PyErr_NoMemory();
+  if (JITNEY_UNLIKELY(buffer->flags & kBufferHuge)) place_output(buffer, k, inputs, body.num_inputs);
   return array_new(aval, buffer);
 }
 
 PyObject* make_copy(Aval* aval, const void* data) {
-  PyObject* array = make_new(aval);
+  PyObject* array = array_new_empty(aval);
   if (!array) return nullptr;
   counters.copies++;
   copy_bytes(reinterpret_cast<Array*>(array)->buffer->data, data, aval->nbytes);
@@ -365,7 +368,7 @@ bool make_outputs(const ProgramBody& body, const ProgramInputs& inputs, const He
   for (size_t k = 0; k < n && ok; k++) {
     if (results[k]) continue;
     const Output& output = body.outputs[k];
-    results[k] = output.kind == OutputKind::kNew ? make_new(output.aval)
+    results[k] = output.kind == OutputKind::kNew ? make_new(body, k, inputs)
                                                  : make_donated(output, inputs, held);
     ok = results[k] != nullptr;
   }
@@ -374,10 +377,10 @@ bool make_outputs(const ProgramBody& body, const ProgramInputs& inputs, const He
   return false;
 }
 
-bool make_new_outputs(const ProgramBody& body, PyObject** results) {
+bool make_new_outputs(const ProgramBody& body, const ProgramInputs& inputs, PyObject** results) {
   size_t n = body.outputs.size();
   for (size_t k = 0; k < n; k++) {
-    results[k] = make_new(body.outputs[k].aval);
+    results[k] = make_new(body, k, inputs);
     if (JITNEY_LIKELY(results[k] != nullptr)) continue;
     while (k-- > 0) Py_DECREF(results[k]);
     return false;
@@ -423,7 +426,7 @@ bool program_run(Program* program, const ProgramInputs& inputs, PyObject** resul
     }
     if (inputs.donated) delete_donated(inputs, body.num_inputs);
   }
-  if (JITNEY_LIKELY(body.only_new_outputs) ? !make_new_outputs(body, results)
+  if (JITNEY_LIKELY(body.only_new_outputs) ? !make_new_outputs(body, inputs, results)
                                            : !make_outputs(body, inputs, held, results)) {
     return false;
   }

@@ -153,6 +153,15 @@ def test_scalings_take_the_place_of_several(scaling):
     assert found.arithmetic(work) == pytest.approx(3 / 2e9)
 
 
+def test_of_a_pipeline_the_loop_with_results_counts_not_that_with_samples():
+    begun = "\tvmaxps\t%zmm1, %zmm2, %zmm3\n\tvmovaps\t%zmm3, 64(%rsp,%rax,4)\n"
+    main = "\tvaddps\t%zmm1, %zmm2, %zmm3\n\tvmulps\t%zmm3, %zmm3, %zmm3\n"
+    end = "\taddq\t$16, %rax\n\tcmpq\t%rsi, %rax\n\tjl\t.LBB0_{}\n"
+    loops = [f".LBB0_{n}:\n{body}{end.format(n)}" for n, body in enumerate((begun, main))]
+    (work,) = instructions.work("# kernel\n" + "".join(loops), is_pipelined=True)
+    assert (work.slots, work.multiplied) == (2, 1)
+
+
 def test_sums_are_told_from_products_and_integers():
     sums = "addps subpd maxps minss rangeps rndscaleps scalefps reduceps addsd".split()
     others = "fmadd213ps mulps paddd psubq pmaxsd addsubps divps cmpltps permps".split()

@@ -99,7 +99,7 @@ def test_threads_make_no_difference(threads):
 
 def test_long_rows_from_memory_are_done_one_by_one(monkeypatch):
     fun = PROGRAMS["log-sum-exp"]
-    assert is_in_blocks(fun, rows(90, 1000)) and not is_in_blocks(fun, rows(90, 1500))
+    assert is_in_blocks(fun, rows(90, 4096)) and not is_in_blocks(fun, rows(90, 4200))
     monkeypatch.setattr(gather_ends, "CACHED", 1 << 18)
     assert not is_in_blocks(fun, rows(91, 1000)) and is_in_blocks(fun, rows(900, 200))
 

@@ -5,14 +5,14 @@ a kernel whose rows are `in_blocks` (fuse/gather_ends.py, with figures). Out: a 
 as many rows as there are lanes. Of a row alone, folding the lanes of its guess and of its sums,
 what exponentials need of the guess, and whether it was any good, are some 125 instructions, as many
 as 160 elements of log-sum-exp take; of sixteen together, whose vectors are folded into one, in the
-order in which each would be by itself, they are 70. So a row is its second stage's loop, which
-begins with numbers from memory and leaves a vector there. While it runs, the elements are asked for
-that the next block's guesses take.
+order in which each would be by itself, they are 65. So a row is its second stage's loop, which
+begins with numbers from memory and leaves a vector there. Before it the elements are read that the
+guess of the row a block later will take, and the greatest of each lane is left in memory, too.
 """
 
 from functools import partial
 
-from . import memory, prefetch, reduce
+from . import memory, reduce
 from .elementwise import llvm_type
 from .guessed_rows import WIDE
 from .instructions import Value
@@ -35,9 +35,10 @@ class Blocks:
         e, k = self.e, self.k
         e.declare("declare i64 @llvm.smin.i64(i64, i64)")
         self.guesses.begin()
-        self.near_at, self.guess_at = self._room(1), self._room(1)
+        self.near_at, self.guess_at, self.samples_at = map(self._room, (1, 1, ROWS))
         self.sums_at = [self._room(ROWS) for _ in self.sums]
         self.last = e.instruction(f"sub i64 {self.high}, 1")
+        k.loop("0", str(ROWS), "1", [], partial(self._sample, self.low), "sample")
         k.loop(self.low, self.high, str(ROWS), [], self._block, "block")
         k.values = dict(self.pipeline.base)
 
@@ -62,15 +63,8 @@ class Blocks:
     # ------------------------------------------------------------------ guesses
     def _guess(self, first: str, count: str) -> Value:
         """Of each row of a block, in its lane."""
-        e, (first_of_all,) = self.e, self.pipeline.stages[0].reductions
-        begun = reduce.start(e, first_of_all, ROWS)
-        end = e.instruction(f"add i64 {first}, {e.instruction(f'sub i64 {count}, 1')}")
-        vectors, self.k._stage_of_fold = [], None  # lines are asked for by the rows themselves
-        for number in range(ROWS):
-            row = e.instruction(f"add i64 {first}, {number}")
-            row = e.instruction(f"call i64 @llvm.smin.i64(i64 {row}, i64 {end})")
-            self._enter(0, row, {})
-            vectors.append(self.guesses.sampled(begun)[0])  # and not whether it met a NaN
+        e = self.e
+        vectors = [self._load_vector(self.samples_at, number) for number in range(ROWS)]
         most = fold_across(e, vectors, e.fast_max)
         spread = e.fsub(most, fold_across(e, vectors, e.fast_min))
         wide = self._of_rows(e.fcmp("ugt", spread, e.like(spread, WIDE)), count)
@@ -95,7 +89,7 @@ class Blocks:
         """The second stage of one row; its sums' lanes are left in memory."""
         e, k = self.e, self.k
         row = e.instruction(f"add i64 {first}, {number}")
-        self._ask_for_samples(row)
+        self._sample(e.instruction(f"add i64 {first}, {ROWS}"), number, _)
         guess = self._load(self.guess_at, number)
         self._enter(1, row, {(0, 0): guess})
         near = self._load(self.near_at, number)
@@ -109,18 +103,18 @@ class Blocks:
         k.values = dict(self.pipeline.base)
         return []
 
-    def _ask_for_samples(self, row: str) -> None:
-        """For the elements that the guess of the row a block later will take."""
+    def _sample(self, first: str, number: str, _):
+        """Leaves the greatest of each lane of some vectors of a row: its guess will be of these."""
         e, k = self.e, self.k
-        later = e.instruction(f"add i64 {row}, {ROWS}")
-        later = e.instruction(f"call i64 @llvm.smin.i64(i64 {later}, i64 {self.last})")
-        self._enter(0, later, {})
-        for _ in self.guesses.samples():
-            for x in k.homes.get((0, 0), ()):
-                if x.op == "load" and not x.args:
-                    pointer, place = k._source(*x.attrs)
-                    code = k.kernel.buffers[x.attrs[0]][0]
-                    prefetch.prefetch_ahead(e, code, pointer, place, "0", ROWS)
+        row = e.instruction(f"add i64 {first}, {number}")
+        row = e.instruction(f"call i64 @llvm.smin.i64(i64 {row}, i64 {self.last})")
+        self._enter(0, row, {})
+        k._stage_of_fold = None  # lines are asked for by the rows themselves
+        (of_row,) = self.pipeline.stages[0].reductions
+        vector = self.guesses.sampled(reduce.start(e, of_row, ROWS))[0]  # not whether it met a NaN
+        self._store(self.samples_at, number, vector)
+        k.values = dict(self.pipeline.base)
+        return []
 
     # ------------------------------------------------------------------ ends
     def _totals(self, undo: Value) -> list[Value]:

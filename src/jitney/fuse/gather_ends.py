@@ -12,11 +12,10 @@ thread and two, by turns: rows of 600 .96 and .97, 768 .97 and .93, 1024 .97 and
 .91).
 Where the greatest of rows is guessed, and a processor begins four vector instructions a cycle, rows
 are `in_blocks`: guesses and sums of sixteen are folded together (codegen/row_blocks.py), if rows
-are short, or in the caches and not long. (From memory, where the machine follows rows, the elements
-that guesses take sixteen rows ahead lead it astray. A Zen 5, by turns, two threads and one: 9615 x
-104 .72 and .67 of the time, 8192 x 128 .75 and .76, 4096 x 256 .80 and .74, 2000 x 500 .92 and .91,
-1024 x 1024 1.01 and .98; from memory 40,000 x 256 .73 to .98 and 1.03 to 1.06, 20,000 x 512 1.3 and
-1.7.)
+are short, or in the caches and not long. (A Zen 5, by turns, processes begun anew, two threads and
+one: 9615 x 104 .73 and .73 of the time, 8192 x 128 .69 and .67, 4096 x 256 .77 and .74, 2000 x 500
+.88 and .78, 1024 x 1024 .99 and .96, 300 x 3500 .98 and .96, 256 x 4096 1.00 and .99; from memory
+40,000 x 256 .85 and .85, 16,384 x 1024 1.02 and 1.06, 4096 x 4096 1.02 and 1.01.)
 Keeps: every bit but of sums, which two rows side by side add in another order.
 """
 
@@ -27,7 +26,7 @@ from .schedule import own_cost, stage_loops
 
 LEAST = 12  # instructions of an end, about: a logarithm has them, a root and a quotient have not
 MOST_ELEMENTS = 512  # of a row, with AVX-512 that begins fewer than four vectors a cycle
-MOST_IN_BLOCKS, MOST_IN_CACHES = 256, 1024  # elements of a row, of any number and of those:
+MOST_IN_BLOCKS, MOST_IN_CACHES = 256, 4096  # elements of a row, of any number and of those:
 CACHED = 16 << 20  # bytes
 WORD = 4  # bytes: of what a mask moves, which is off for rows that are not there
 
