@@ -99,7 +99,7 @@ def test_large_ones(shape, dtype):
 @pytest.mark.parametrize("dtype", ["float32", "int8", "float16", "float64", "complex64"])
 def test_wider_tiles_where_rows_share_sets(dtype, monkeypatch):
     """Whole ones and ends along both axes; of a source that begins between lines, too."""
-    target = host_target()._replace(l1_bytes=48 << 10)
+    target = host_target()._replace(l1_bytes=48 << 10, vectors_a_cycle=2)  # with scratch arrays
     monkeypatch.setattr(pipeline, "host_target", lambda: target)
     jitney.clear_caches()
     with jitney.enable_x64(True):

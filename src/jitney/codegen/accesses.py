@@ -22,6 +22,8 @@ class Accesses:
 
     def _load(self, x):
         number, position = x.attrs
+        if x.id in self.columns:
+            return self.columns[x.id]
         if x.id in self.tiled:
             return transpose.load_row(self, x)
         if self.turned is not None and x in self.turned:

@@ -80,6 +80,7 @@ class KernelEmitter(Accesses, VectorLoops):
         self.tail: tuple = (None, None)  # the mask of a tail and its elements, once it has been one
         self.homes = find_homes(self.kernel, used)
         self.tiled: dict = {}
+        self.columns: dict = {}  # of a tile that is direct: the present one, by what loads it
         self.turned = TurnedRows(self) if self.kernel.turned else None
         self.carry_values: list[Value] = []
         self.loaded: dict = {}  # vectors of this turn: (buffer, index) -> Value
@@ -148,7 +149,7 @@ class KernelEmitter(Accesses, VectorLoops):
         if self.kernel.rolled:
             e.emit_raw(f"  {SCRATCH} = alloca [512 x i8], align 64")
         saved_rows.allocate(self)
-        if self.kernel.tile is not None:
+        if self.kernel.tile is not None and not self.kernel.tile.direct:
             transpose.allocate_tiles(self)
         if self.kernel.sweep:
             sweep.allocate_accumulators(self)

@@ -9,7 +9,7 @@ transposed in registers; then the body runs for each u with vectors along v.
 from typing import NamedTuple
 
 from ..fuse.tiles import LINE_BYTES, scratch_arrays, unit_of
-from . import memory, strided
+from . import direct_tiles, memory, strided
 from .instructions import Value
 from .load_transposed import load_transposed
 from .prefetch import NEAR, SECOND, prefetch_line
@@ -43,7 +43,7 @@ def allocate_tiles(k) -> None:
 def emit_tiles(k, piece, carried) -> list:
     """One piece, the body of a loop over them."""
     e, side, across = k.e, k.kernel.tile.side, k.kernel.tile.length
-    v_extent = _extent(k, k.kernel.rows[-1])
+    u_extent, v_extent = [_extent(k, loop) for loop in k.kernel.rows[-2:]]
     strip, length = f"%s{len(k.slotted.values)}", f"%s{len(k.slotted.values) + 1}"
     more = e.instruction(f"add i64 {v_extent}, {length}")
     strips = e.instruction(f"udiv i64 {e.instruction(f'sub i64 {more}, 1')}, {length}")
@@ -56,7 +56,11 @@ def emit_tiles(k, piece, carried) -> list:
     k._emit_home("outer")
 
     def tile(v_first, _):
-        _Tile(k, u_low, v_first, v_low, v_high).emit()
+        if k.kernel.tile.direct:
+            u_end = _smaller(e, e.instruction(f"add i64 {u_low}, {side}"), u_extent)
+            direct_tiles.emit_squares(k, u_low, u_end, v_first)
+        else:
+            _Tile(k, u_low, v_first, v_low, v_high).emit()
         return []
 
     k.loop(v_low, v_high, across, [], tile, "tile")

@@ -163,13 +163,15 @@ class Counted(IntEnum):
 
 class Tile(NamedTuple):
     """Rectangles of the row loops (`variable`, the last one), `side` times `length` elements, in
-    which vectors have `lanes`; `ahead`: the next one's lines are asked for (see tiles.py)."""
+    which vectors have `lanes`; `ahead`: the next one's lines are asked for; `direct`: there is no
+    scratch array (see tiles.py)."""
 
     variable: int
     lanes: int
     side: int
     length: int
     ahead: bool
+    direct: bool = False
 
 
 class RowsAgain(NamedTuple):

@@ -117,9 +117,10 @@ class _Writer:
         if kernel.copies > 1:
             text += f" copies {kernel.copies}"
         if kernel.tile is not None:
-            variable, lanes, side, length, ahead = kernel.tile
+            variable, lanes, side, length, ahead, direct = kernel.tile
             extents = f"{side}" if side == length else f"{side}x{length}"
             text += f" tile {self.loop_names[variable]} {lanes} {extents}{' ahead' * ahead}"
+            text += " direct" * direct
         if kernel.jumps:
             text += f" jumps {kernel.jumps}"
         text += " pairs" * (kernel.pairs is not None) + " turned" * kernel.turned
