@@ -7,14 +7,17 @@ Which element is best, and where, costs 21 instructions for four vectors: a load
 NaN is never replaced) and two choices each. Which block of four has the best element costs 14: its
 vectors are folded into one, and whether there was a NaN is all that is kept of those. So
 one loop finds the best of each lane and the blocks they are in, of which the first that has the
-best of all is gone through again (the whole row if there was a NaN) for the first element that is
-that one. A block takes another's place only if it is better.
+best of all is compared with it again, all at once, and the first bit that is set is the place (what
+is not a whole block is gone through by masked vectors, the whole row if there was a NaN). A block
+takes another's place only if it is better.
 """
 
 from . import reduce
 from .elementwise import identity_of, llvm_type, widen
 from .instructions import Value
 from .staggered_loop import Bounds
+
+BITS = 64  # of a number that has a bit for each element of a block
 
 
 class ByBlocks:
@@ -37,10 +40,38 @@ class ByBlocks:
         found = self._blocks(low, high, span)
         best, block, met_nan = self._best(*found)
         last = e.instruction(f"add i64 {block}, {span}")
+        place, is_known = e.constant("i64", self.unset), "false"
+        if span <= BITS:
+            is_whole = e.instruction(f"icmp sle i64 {last}, {high}")
+            is_known = e.instruction(f"select i1 {met_nan}, i1 false, i1 {is_whole}")
+            place = self._of_whole(block, is_known, best, span // k.lanes)
         last = e.instruction(f"call i64 @llvm.smin.i64(i64 {last}, i64 {high})")
+        last = e.instruction(f"select i1 {is_known}, i64 {block}, i64 {last}")
         block = e.instruction(f"select i1 {met_nan}, i64 {low}, i64 {block}")
         last = e.instruction(f"select i1 {met_nan}, i64 {high}, i64 {last}")
-        return [best, self._first(block, last, high, best, met_nan)]
+        return [best, self._first(block, last, high, best, met_nan, place)]
+
+    def _of_whole(self, block: str, is_known: str, best: Value, copies: int) -> Value:
+        """The place of the best element in a block that it is in, of whole vectors, if it is."""
+        k, e, of_all = self.k, self.e, self.e.splat(best, self.k.lanes)
+
+        def turn(_, __) -> list[Value]:
+            e.copies = copies
+            element, all_bits = self._element(block, None), None
+            e.copies = 1
+            for number, name in enumerate(element.names):
+                one = Value((name,), element.type, element.lanes)
+                bits = _bits(e, e.fcmp("oeq", one, of_all))
+                bits = bits if bits.type == f"i{BITS}" else e.zext(bits, f"i{BITS}")
+                bits = e.shl(bits, e.like(bits, number * k.lanes)) if number else bits
+                all_bits = bits if all_bits is None else e.or_(all_bits, bits)
+            return [e.binary("add", Value((block,), "i64", 1), _zeros_below(e, all_bits))]
+
+        count = e.instruction(f"zext i1 {is_known} to i64")
+        unset = e.constant("i64", self.unset)
+        (place,) = k.loop("0", count, "1", [unset], turn, "whole")
+        k.mask = k.vector_variable = None
+        return place
 
     def _blocks(self, low: str, high: str, span: int) -> list[Value]:
         """(best of each lane, where its block begins, NaN met) of whole blocks, then of vectors."""
@@ -95,8 +126,9 @@ class ByBlocks:
         bits = _bits(e, flag)
         return of_all, block.names[0], e.icmp("ne", bits, e.like(bits, 0)).names[0]
 
-    def _first(self, low: str, end: str, high: str, best: Value, met_nan: str) -> Value:
-        """The first place from `low` to `end` of the best element, or of a NaN."""
+    def _first(self, low, end, high, best: Value, met_nan: str, known: Value) -> Value:
+        """The first place from `low` to `end` of the best element, or of a NaN, if it is not
+        known."""
         k, e = self.k, self.e
         unset, of_all = e.constant("i64", self.unset), e.splat(best, k.lanes)
 
@@ -109,7 +141,7 @@ class ByBlocks:
             place = e.select(e.icmp("eq", bits, e.like(bits, 0)), unset, place)
             return [e.select(e.icmp("slt", place, found[0]), place, found[0])]
 
-        (place,) = k.loop(*Bounds(low, end, k.lanes), [unset], turn, "first")
+        (place,) = k.loop(*Bounds(low, end, k.lanes), [known], turn, "first")
         k.mask = k.vector_variable = None
         return place if self.place == "i64" else e.trunc_int(place, self.place)
 
