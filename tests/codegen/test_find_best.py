@@ -11,7 +11,8 @@ import jitney.numpy as jnp
 from jitney.backend.host import host_target
 from jitney.testing.stages import check_all_stages
 
-SHAPES = [(7, 1000), (3, 256), (2, 257), (1, 383), (3, 2, 700), (20_000,), (100_003,)]
+SHAPES = [(7, 1000), (3, 256), (2, 257), (1, 383), (3, 2, 700), (20_000,), (100_003,),
+          (50, 63), (50, 64), (50, 65), (40, 100), (40, 127), (30, 130)]  # fmt: skip
 DTYPES = ["float32", "float64", "float16", "bfloat16", "int16", "int32", "uint32", "int64"]
 
 
@@ -82,7 +83,8 @@ def test_where_blocks_are_used():
     x = np.ones((20, 1000), "float32")
     assert " blocks" in kernels(lambda x: x.argmax(1), x)
     assert " blocks" in kernels(lambda x: jnp.abs(x).argmin(1) + 1, x)
-    assert " blocks" not in kernels(lambda x: x.argmax(1), x[:, :200]), "short rows"
+    assert " blocks" in kernels(lambda x: x.argmax(1), x.reshape(-1, 100))
+    assert " blocks" not in kernels(lambda x: x.argmax(1), x[:, :63]), "short rows"
     assert " blocks" not in kernels(lambda x: x.argmax(0), x), "columns"
     assert " blocks" not in kernels(lambda x: x.argmax(1), x.astype("int32")), "no NaN to look for"
 

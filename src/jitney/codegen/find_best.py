@@ -83,10 +83,24 @@ class ByBlocks:
             reduce.every_copy(e, e.constant("i1", 0, k.lanes)),
         ]
         end = k._advance(low, high, span)
-        best, at, flag = k.loop(*Bounds(low, end, span), begun, self._block(None), "blocks")
+        begun = k.loop(*Bounds(low, end, span), begun, self._block(None), "blocks")
+        end, (best, at, flag) = self._last_block(low, end, high, span, begun)
         e.copies = 1
         begun = [best, at, _or(e, flag)]
         return k.loop(*Bounds(end, high, k.lanes), begun, self._block(high), "ends")
+
+    def _last_block(self, low, end, high, span: int, begun) -> tuple[str, list[Value]]:
+        """Where something is left, and as much as a block before it, a block more, which begins so
+        early that it is whole: where the next element is, and what is known. (What it has in common
+        with the block before it is no better than what is known.)"""
+        e = self.e
+        first = e.instruction(f"sub i64 {high}, {span}")
+        is_there = e.instruction(f"icmp sge i64 {first}, {low}")
+        is_left = e.instruction(f"icmp slt i64 {end}, {high}")
+        both = e.instruction(f"and i1 {is_there}, {is_left}")
+        count, block = e.instruction(f"zext i1 {both} to i64"), self._block(None)
+        found = self.k.loop("0", count, "1", begun, lambda _, so_far: block(first, so_far), "last")
+        return e.instruction(f"select i1 {both}, i64 {high}, i64 {end}"), found
 
     def _block(self, high: str | None):
         """What a block does; of those that end at `high`, a vector is one, under a mask."""

@@ -3,8 +3,8 @@
 
 In: a scheduled kernel. Out: `by_blocks` is set of a stage's one reduction where it is an argmax or
 argmin of floats along long rows: one loop asks which block of vectors has the best element, and
-another goes through that block. Integers take one comparison less in the plain loop, and gain
-nothing; where masks are dear, rows of a few hundred numbers lose a tenth.
+that block is compared with it. Integers take one comparison less in the plain loop, and gain
+nothing; where masks are dear, rows of a few hundred numbers lost a tenth.
 Keeps: every place, also of NaN and of equal elements.
 """
 
@@ -13,7 +13,7 @@ from ..ir.types import kind_of
 from . import affine as af
 from .kernel import Kernel, Stage, Stream
 
-LEAST_ELEMENTS = 256  # of a row: a block is 64 float32, which are gone through again
+LEAST_ELEMENTS = 64  # of a row: a block of float32
 
 
 def find_by_blocks(kernel: Kernel, target: CpuTarget) -> None:
