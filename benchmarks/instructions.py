@@ -124,7 +124,7 @@ def stored(body: list[str]) -> float:
     """32-bit lanes that an iteration writes to memory, for each of the elements it does; what is
     put on the stack, a row's samples, is none of the results."""
     ends = [line.strip().partition("\t")[2] for line in body if name_of(line).startswith("mov")]
-    ends = [end for end in ends if BASE.search(end) and BASE.search(end)[1] not in STACK]
+    ends = [end for end in ends if (at := BASE.search(end)) and at[1] not in STACK]
     written = [REGISTER.search(end) for end in ends if end.endswith(")")]
     return sum(LANES[m[1]] for m in written if m) / max(1, elements(body))
 

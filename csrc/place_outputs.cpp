@@ -4,8 +4,8 @@
 // they are of different pages. A loop loads some elements ahead of what it stores; so what it stores should not begin,
 // within its page, a little behind the place where an operand does. A Zen 5, by two threads, and by one: five points of
 // 1024 x 1024 take 42 to 43 us (81 to 82) where the result begins 1280 bytes to 4095 after the operand, 44 to 46 (84 to
-// 90) where less; seven points of 128 x 128 x 128 157 to 164 and 162 to 178 us; what reads each element once takes the
-// same anywhere. Buffers come and go, so that a shift chosen when one is made (allocator.cpp) says little about the
+// 90) where less; seven points of 128 x 128 x 128 157 to 164 and 162 to 178 us; a sum of an array and 1 takes the same
+// anywhere. Buffers come and go, so that a shift chosen when one is made (allocator.cpp) says little about the
 // arrays it will meet; but memory for large arrays has a page to spare, and a buffer may begin anywhere in it.
 #include "place_outputs.h"
 
@@ -28,7 +28,6 @@ int64_t input_bytes(PyObject* object) {
 }  // namespace
 
 void place_output(Buffer* buffer, size_t number, const ProgramInputs& inputs, int32_t num_inputs) {
-  if (!(buffer->flags & kBufferHuge)) return;
   size_t begins[kSteps] = {}, met[kSteps] = {};
   bool any = false;
   for (int32_t i = 0; i < num_inputs; ++i) {

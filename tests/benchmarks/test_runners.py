@@ -183,8 +183,9 @@ def test_an_exponential_is_arithmetic_and_an_addition_is_memory():
     limits = roofline.ceilings.Ceilings(2, {"8 MiB": 170e9}, 510e9, 450e9, 315e9, 52e9, 256e9)
     assert gelu.arithmetic(limits) > 10 * add.arithmetic(limits) > 0
     # other tests run beside this one, and one ceiling is measured after the other
-    measured = (roofline.ceilings.measure() for _ in range(3))
-    assert any(limits.slots >= limits.flops / 2 for limits in measured)
+    limits = roofline.ceilings.measure()
+    assert gelu.arithmetic(limits) > 2 * add.arithmetic(limits) > 0
+    assert limits.slots >= limits.flops / 2
 
 
 def test_what_is_left_over_does_not_count_but_masks_do():

@@ -14,8 +14,6 @@ fast = pytest.mark.skipif(
 )
 SHAPES = [(16, 16), (17, 16), (16, 33), (64, 64), (65, 79), (37, 53), (8, 9), (15, 100), (500, 48),
           (31, 1030), (200, 512), (512, 200), (100, 1024), (1024, 100)]  # fmt: skip
-
-
 DTYPES = "float32 int32 uint32 float64 int64 complex64 int8 bfloat16".split()
 
 

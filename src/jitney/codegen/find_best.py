@@ -39,6 +39,12 @@ class ByBlocks:
         span = k.lanes * e.copies
         found = self._blocks(low, high, span)
         best, block, met_nan = self._best(*found)
+        return [best, self._where(low, high, span, best, block, met_nan)]
+
+    def _where(self, low, high, span: int, best: Value, block: str, met_nan: str) -> Value:
+        """The first place of the best element, which is in a block, or of a NaN, which may be
+        anywhere."""
+        k, e = self.k, self.e
         last = e.instruction(f"add i64 {block}, {span}")
         place, is_known = e.constant("i64", self.unset), "false"
         if span <= BITS:
@@ -49,7 +55,7 @@ class ByBlocks:
         last = e.instruction(f"select i1 {is_known}, i64 {block}, i64 {last}")
         block = e.instruction(f"select i1 {met_nan}, i64 {low}, i64 {block}")
         last = e.instruction(f"select i1 {met_nan}, i64 {high}, i64 {last}")
-        return [best, self._first(block, last, high, best, met_nan, place)]
+        return self._first(block, last, high, best, met_nan, place)
 
     def _of_whole(self, block: str, is_known: str, best: Value, copies: int) -> Value:
         """The place of the best element in a block that it is in, of whole vectors, if it is."""

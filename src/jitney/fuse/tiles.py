@@ -10,14 +10,14 @@ memory's open pages (2048 x 2048 float32 takes 1.9 ms with runs of one line and 
 Along v it is eight where rows of the result share few sets of the caches (see `_is_wider`).
 While a tile is written, the lines of the next one are asked for, into the second cache: rows whose
 distance is a power of two share a few sets of the first one, and would drive each other out of it.
-A processor that begins four vector instructions a cycle is limited by what it writes: there tiles
+To a processor that begins four vector instructions a cycle, what is written twice is dear: tiles
 are `direct` where rows of the result do not share few sets, a square at a time from the source to
 the result (codegen/direct_tiles.py). (A Zen 5, two threads and one, by turns, processes begun anew:
-transposes of 100 x 100 .78 and .76 of the time, 500 x 500 .77 and .71, 1000 x 1000 .63 and .66,
-1500 x 1500 .68 and .62, 500 x 3000 .67 and .64, 1000 x 1024 .74 and .61, 256 of 64 x 64 .86 and
-.87, 128 of 128 x 128 .71 and .72, 32 of 256 x 256 .78 and .78, the outer axes of 100 x 100 x 100
-.65 and .66, 700 x 700 float64 .66 and .65. With results' rows of 2 KiB and sides of one vector 512
-x 2000 .65 and .66, sides of 64 would be 1.8; with rows of 4 KiB 1024 x 1024 1.2 and 2.6.)
+transposes of 100 x 100 .75 and .74 of the time, 500 x 500 .81 and .74, 1000 x 1000 .68 and .67,
+1500 x 1500 .68 and .69, 500 x 3000 .67 and .69, 1000 x 1024 .72 and .61, 256 of 64 x 64 .80 and
+.76, 128 of 128 x 128 .72 and .69, 32 of 256 x 256 .84 and .79, the outer axes of 100 x 100 x 100
+.65 and .66, 700 x 700 float64 .65 and .65. With results' rows of 2 KiB and sides of one vector 512
+x 2000 .68 and .66, sides of 64 would be 1.8; with rows of 4 KiB 1024 x 1024 1.2 and 2.6.)
 """
 
 import math
@@ -35,9 +35,9 @@ MAX_SIDE = 128
 SCRATCH_BYTES = 16 << 10  # of all scratch arrays together: half of a first cache
 AHEAD_BYTES = 1 << 20  # what is smaller is in the second cache
 ROWS_IN_A_SET = 2048  # bytes between rows, or a multiple
-WHOLE = ("f32", "i32", "u32", "f64", "i64", "u64")
+WHOLE = ("f32", "i32", "u32", "f64", "i64", "u64")  # of which squares of lines fit in registers
 MOST_DIRECT, LONG = 8, 4  # expressions of a body, and what a quotient or an exponential costs
-DIRECT_SIDE = 64
+DIRECT_SIDE = 64  # rows of the result
 _PARTS = ("f32", "f64")
 _MOVES = {"load", "const", "param", "bitcast"}
 _SHORT_INTEGERS = {"b1", "i8", "u8", "i16", "u16"}
