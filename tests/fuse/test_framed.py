@@ -53,6 +53,30 @@ def test_one_kernel():
     assert wide.count("] kernel") == 2  # nearly half of it is left
 
 
+def test_one_kernel_of_what_is_added():
+    def step(a):
+        return a.at[1:-1, 1:-1].add(a[:-2, 1:-1] + a[1:-1, 2:])
+
+    x = numbers((200, 300))
+    want = x.copy()
+    want[1:-1, 1:-1] += x[:-2, 1:-1] + x[1:-1, 2:]
+    np.testing.assert_array_equal(jitney.jit(step)(x), want)
+    assert kernels_of(step, x).count("] kernel") == 1
+
+
+@pytest.mark.parametrize("value", [0, -0.0, 7, np.nan])
+def test_one_kernel_of_a_window_in_equal_numbers(value):
+    def step(a):
+        return jnp.full_like(a, value).at[1:-1, 1:-1].set(a[:-2, 1:-1] + a[1:-1, 2:])
+
+    x = numbers((200, 300))
+    want = np.full_like(x, value)
+    want[1:-1, 1:-1] = x[:-2, 1:-1] + x[1:-1, 2:]
+    got = np.asarray(jitney.jit(step)(x))
+    np.testing.assert_array_equal(got.view(np.int32), want.view(np.int32))
+    assert kernels_of(step, x).count("] kernel") == 1
+
+
 def test_whole_rows_are_computed_by_themselves():
     text = kernels_of(lambda a: a.at[1:-1].set(a[:-2] + a[2:]), numbers((200, 300)))
     assert text.count("] kernel") == 3 and "border" not in text

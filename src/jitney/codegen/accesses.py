@@ -41,6 +41,10 @@ class Accesses:
         self._ask_ahead(x, code, pointer, place)
         if self.lane == "stage" and mask is None:
             self._ask_for_next_row(number, position, place)
+        if self.beside:
+            value = neighbours.from_beside(self, x, mask)
+            if value is not None:
+                return value
         if mask is None and position in self.kernel.near:
             value = neighbours.load(self, x, pointer, place)
             if value is not None:
@@ -62,9 +66,8 @@ class Accesses:
             is_end = mask is not None and not x.args  # of a row: seldom, and sooner compiled
             if is_gather and self.e.target.has_dear_masks and self.lanes > 1 and not is_end:
                 value = gather_lanes.load(self, x, pointer, place, mask)
-            value = value or memory.load(
-                self.e, code, pointer, place, self.lanes, mask, bool(x.args)
-            )
+            guarded = bool(x.args) and x.args[0].id not in self.never_off
+            value = value or memory.load(self.e, code, pointer, place, self.lanes, mask, guarded)
         if mask is None:
             self.loaded[number, position] = value
         return value

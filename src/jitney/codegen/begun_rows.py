@@ -53,10 +53,15 @@ def _beginnings(k, inner: int, along: int):
     loads = [x.attrs for home in ("outer", ("row", 0)) for x in k.homes.get(home, ())
              if x.op == "load"]  # fmt: skip
     places, starts, steps = {}, [], []
+
+    def changes(atom) -> bool:
+        return not atom.variables.isdisjoint((inner, along))
+
     for number, position in [*loads, *[(s.buffer, s.position) for s in k.kernel.stores]]:
         position = k.kernel.near.get(position, (position, 0))[0]
         terms = dict(k.slotted.affines[position][1])
-        if terms.get(along) != "1" or min(terms) < 0 or (number, position, None) in places:
+        changing = [atom for atom in terms if atom < 0 and changes(k.by_id[-1 - atom])]
+        if terms.get(along) != "1" or changing or (number, position, None) in places:
             continue
         type_ = memory.memory_type(k.kernel.buffers[number][0])
         base, _ = k.position_without(position, along)

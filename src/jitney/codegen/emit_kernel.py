@@ -100,6 +100,9 @@ class KernelEmitter(Accesses, VectorLoops):
         self.at_row_end = False  # where nothing is stored past the caches
         self.middle_ends: dict = {}  # of the parts of rows, where known before these (interior.py)
         self.asked_at_ends: list[dict] = []  # the conditions' values in vectors of both ends
+        self.never_off: frozenset[int] = frozenset()  # conditions some lane meets (middle.py)
+        self.off_beyond: frozenset[int] = frozenset()  # those off beyond the row's end alone
+        self.beside: dict = {}  # vectors of loads and what is beside them (whole_rows.py)
         self.down_swept: int | None = None  # the loop that goes down them
         self.plain = False  # whether loops take one vector at a time, under a mask
         self.is_guessed = False  # whether what stages have found is a guess (guessed_rows.py)

@@ -5,7 +5,8 @@ streams rows which begin within lines, and one row, [low, high). Out: the loops:
 the left border, unmasked ones for the middle (as many copies as the lighter body allows, then one),
 the masked one again for the right border, which is written once, as the body of a loop of two
 turns; with `sided` each has a text of its own, in which the other's conditions are known (with
-`overlaps` its vector is stored whole, also what the middle stores). A border
+`overlaps` its vector is stored whole, also what the middle stores; with `whole_rows` the row is
+done in `whole_rows.py`). A border
 may be empty, and so may the middle, which begins where a vector of the result begins in memory.
 Rows in which a condition on another axis has the other value are one masked loop, so that in those
 borders these conditions are known.
@@ -17,7 +18,8 @@ from typing import NamedTuple
 
 from ..fuse.kernel import Expr, Store
 from ..fuse.tiles import LINE_BYTES
-from . import memory
+from . import memory, whole_rows
+from .accesses import operand
 from .instructions import Value
 from .middle import Middle
 
@@ -36,6 +38,10 @@ def emit_parts(k, variable: int, low: str, high: str, turn: Turn | None = None) 
     `emit_middles`; such rows are many, and the middles of the others little work."""
     fits, begun_before = _row_fits(k), k.begun_rows
     k.begun_rows = rows_begun(k, variable)
+    if k.kernel.whole_rows:
+        _whole_row(k, variable, low, high, fits)
+        k.begun_rows = begun_before
+        return
     plan = Middle(k, k.kernel.borders)
     copies = _copies(k, plan) if turn is None else 1
     places = places_of_middle(k, variable, low, high, copies) if turn is None else turn.places
@@ -52,12 +58,26 @@ def emit_parts(k, variable: int, low: str, high: str, turn: Turn | None = None) 
         _middle(k, variable, emit, places, copies)
 
     if k.kernel.whole_ends or k.kernel.sided:
-        _side(k, variable, 0, (low, first))
+        _side(k, variable, 0, (low, first), fits is None)
         middle(first, wide_end, end if turn is None else _choice(k.e, turn.is_pair, first, end))
-        _side(k, variable, 1, (end, high))
+        _side(k, variable, 1, (end, high), fits is None)
     else:
         _twice(k, variable, (low, first, wide_end, end, high), middle)
     k.vector_variable, k.begun_rows = None, begun_before
+
+
+def _whole_row(k, variable: int, low: str, high: str, fits: str | None) -> None:
+    """A row that is whole vectors, or all border."""
+    if fits is not None:
+        k.masked_loop(variable, low, _choice(k.e, fits, low, high))
+        labels = [k.e.fresh_label(f"row.{part}") for part in ("fits", "done")]
+        k.e.emit_raw(f"  br i1 {fits}, label %{labels[0]}, label %{labels[1]}")
+        k.e.begin_block(labels[0])
+    plans = [Middle(k, _known_at(k, variable, n), k.asked_at_ends[n]) for n in (0, 1)]
+    whole_rows.emit_row(k, variable, low, high, (plans[0], Middle(k, k.kernel.borders), plans[1]))
+    if fits is not None:
+        k.e.emit_raw(f"  br label %{labels[1]}")
+        k.e.begin_block(labels[1])
 
 
 def emit_middles(k, variable: int, turn: Turn, enter: list) -> None:
@@ -90,12 +110,12 @@ def places_of_middle(k, variable: int, low: str, high: str, copies: int) -> tupl
     return first, wide_end, _whole_steps(k, first, last, _step_of_middle(k, store))
 
 
-def _side(k, variable: int, end: int, part: tuple[str, str]) -> None:
-    """One end of a row, with a text of its own."""
+def _side(k, variable: int, end: int, part: tuple[str, str], fits: bool) -> None:
+    """One end of a row, with a text of its own; `fits`: whether the row certainly has a middle."""
     start, stop = part
     if k.kernel.whole_ends:
         at = k.e.instruction(f"sub i64 {stop}, {k.lanes}") if end else start
-        _end(k, variable, end, part, at)
+        _end(k, variable, end, part, at, fits and bool(k.asked_at_ends[end]))
     else:
         k.masked_loop(variable, start, stop, Middle(k, _known_at(k, variable, end)).emit)
 
@@ -121,9 +141,10 @@ def ask_at_ends(k, variable: int, low: str, high: str) -> list[dict]:
     return found
 
 
-def _end(k, variable: int, end: int, part: tuple[str, str], at: str) -> None:
+def _end(k, variable: int, end: int, part: tuple[str, str], at: str, is_any: bool) -> None:
     """The vector at one end of a row, of which [start, stop) is stored; or all of it, if what the
-    middle stores as well may be stored twice."""
+    middle stores as well may be stored twice. `is_any`: there is something to store (a loop of one
+    turn would have all its addresses made before it, and kept on the stack)."""
     e, (start, stop) = k.e, part
     plan = Middle(k, _known_at(k, variable, end), k.asked_at_ends[end])
 
@@ -134,11 +155,15 @@ def _end(k, variable: int, end: int, part: tuple[str, str], at: str) -> None:
 
     def body(_index, _):
         k.bind_vector(variable, at, None)
+        k.at_row_end = True
         plan.emit(None if k.kernel.overlaps else stored)
-        k.mask = None
+        k.mask, k.at_row_end = None, False
         return []
 
-    k.loop(start, stop, str(k.lanes), [], body, "end")
+    if is_any:
+        body(at, [])
+    else:
+        k.loop(start, stop, str(k.lanes), [], body, "end")
 
 
 def _twice(k, variable: int, places: tuple[str, ...], middle) -> None:
@@ -171,10 +196,29 @@ def rows_begun(k, variable: int) -> dict[tuple, tuple]:
         if (number, start, None) not in found:
             base, _ = k.position_without(start, variable)
             type_ = memory.memory_type(k.kernel.buffers[number][0])
-            place = memory.pointer_at(k.e, f"%b{number}", type_, base)
+            place = _from_other_row(k, number, start, type_)
+            place = place or memory.pointer_at(k.e, f"%b{number}", type_, base)
             found[number, start, None] = k.e.instruction(f"freeze ptr {place}"), 0
         found[number, position, None] = found[number, start, None][0], distance
     return found
+
+
+def _from_other_row(k, number: int, start, type_: str) -> str | None:
+    """Where a row begins that lies a chosen number of rows from one that is counted on."""
+    constant, terms = k.slotted.affines[start]
+    chosen = [(atom, factor) for atom, factor in terms if atom < 0]
+    loops = [term for term in terms if term[0] >= 0]
+    for (buffer, other, _), (row, distance) in k.begun_rows.items():
+        first, others = k.slotted.affines[other]
+        if chosen and buffer == number and distance == 0 and list(others) == loops:
+            ends = k._first_place(constant), k._first_place(first)
+            base = k.e.instruction(f"sub i64 {ends[0]}, {ends[1]}")
+            for atom, factor in chosen:
+                value = k.values[-1 - atom].names[0]
+                product = k.e.instruction(f"mul i64 {operand(factor)}, {value}")
+                base = k.e.instruction(f"add i64 {base}, {product}")
+            return memory.pointer_at(k.e, row, type_, base)
+    return None
 
 
 def _runs_along(k, position, variable: int) -> bool:

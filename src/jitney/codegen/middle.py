@@ -21,6 +21,8 @@ class Middle:
         self.k = k
         self.asked: dict[int, Value] = asked or {}
         self.known: dict[int, bool] = {b.condition.id: b.holds for b in borders}
+        holding = {b.condition.id for b in k.kernel.borders if b.holds}
+        self.off_beyond = frozenset(holding & self.asked.keys())
         self.same: dict[int, Expr] = {}
         for x in k.used:
             self._simplify(x)
@@ -89,8 +91,12 @@ class Middle:
         """The indices of loads that are not masked."""
         return {
             x.attrs[1] for x in self.needed_expressions()
-            if x.op == "load" and (not x.args or self.value_of(x.args[0]))
+            if x.op == "load" and self.reads_whole(x)
         }  # fmt: skip
+
+    def reads_whole(self, x: Expr) -> bool:
+        """Whether a load may read all lanes."""
+        return not x.args or bool(self.value_of(x.args[0]))
 
     def _between(self) -> set[tuple]:
         """Places (with their arrays) on both sides of which something is read wherever a vector is,
@@ -98,14 +104,14 @@ class Middle:
         found: dict[tuple, set[bool]] = {}
         for x in self.needed_expressions():
             near = self.k.kernel.near.get(x.attrs[1]) if x.op == "load" else None
-            if near and (not x.args or self.value_of(x.args[0])):
+            if near and self.reads_whole(x):
                 found.setdefault((x.attrs[0], near[0]), set()).add(near[1] > 0)
         return {place for place, sides in found.items() if len(sides) > 1}
 
     def emit(self, stored_lanes=None) -> None:
         """One vector of the row (or several copies), of which `stored_lanes()` are stored."""
         k = self.k
-        k.between = self.between
+        k.between, k.never_off, k.off_beyond = self.between, frozenset(self.asked), self.off_beyond
         home = [x for x in k.homes.get(("row", 0), ()) if x.id in self.needed or x.id in self.known]
         k.farthest = self._farthest(home)
         for x in sorted(home, key=self._is_not_midst):
@@ -137,10 +143,12 @@ class Middle:
             return self.asked[x.id]
         if x.id in self.same:
             return self._final(x)
-        if x.op == "load" and x.args and self.value_of(x.args[0]) is not None:
-            if not self.value_of(x.args[0]):
+        if x.op == "load" and x.args:
+            holds, mask = self.value_of(x.args[0]), self.found(x.args[0])
+            if holds is False:
                 return k.zero_of(x)
-            return k._load(Expr("load", (), x.dtype, x.attrs, x.id, x.cost, x.variables))
+            args = () if holds else (mask,)
+            return k._load(Expr("load", args, x.dtype, x.attrs, x.id, x.cost, x.variables))
         return k._expression(x)
 
     def _final(self, x: Expr) -> Value:

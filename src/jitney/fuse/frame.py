@@ -71,7 +71,13 @@ def _goes_by_elements(partition, node) -> bool:
         if x.id in seen or x.op in ("lit", "iota") or partition.view_of(x) is not None:
             continue
         seen.add(x.id)
-        if not is_elementwise(x) and x.op not in _VIEWS or x.id in partition.forced:
+        is_view = x.op in _VIEWS or _is_fixed_slice(x)
+        if not (is_elementwise(x) or is_view) or x.id in partition.forced:
             return False
         stack.extend(x.args)
     return True
+
+
+def _is_fixed_slice(node) -> bool:
+    """Whether a slice is where numbers say (`x.at[1:-1].add`)."""
+    return node.op == "dynamic_slice" and all(start.op == "lit" for start in node.args[1:])

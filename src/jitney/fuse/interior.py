@@ -19,6 +19,7 @@ them; only as much of it is stored as the middle does not store, but for rows th
 from typing import NamedTuple
 
 from ..ir.types import nbytes_of
+from . import affine as af
 from .kernel import Counted, Expr, Kernel
 from .pieces import LEAST_CUT
 from .tiles import LINE_BYTES
@@ -77,6 +78,21 @@ def has_whole_ends(kernel: Kernel, lanes: int) -> bool:
             _border(b.condition, row.variable, row.extent, middle)
     at_the_ends = middle[0] <= 1 and middle[1] >= row.extent - 1
     return at_the_ends and 2 * lanes <= row.extent < LEAST_CUT
+
+
+def whole_rows(kernel: Kernel, lanes: int) -> int:
+    """If rows with `whole_ends` are whole vectors, and begin where lines do: by how many vectors
+    their middle goes, all but the first and the last; else 0."""
+    if not kernel.whole_ends or kernel.rows[-1].extent % lanes:
+        return 0
+    along = kernel.rows[-1].variable
+    for store in kernel.stores:
+        line = LINE_BYTES // nbytes_of(kernel.buffers[store.buffer][0])
+        start, terms = store.position
+        numbers = [start, *[factor for atom, factor in terms if atom != along]]
+        if af.coefficient_of(store.position, along) != 1 or any(n % line for n in numbers):
+            return 0
+    return 1 if kernel.rows[-1].extent // lanes % 2 else 2
 
 
 def _is_a_step(x: Expr, inner: int) -> bool:

@@ -18,7 +18,7 @@ from .block_rows import block_rows, may_block
 from .block_runs import block_runs
 from .end_runs import end_runs, may_overlap
 from .find_rows_again import find_rows_again
-from .interior import find_borders, has_whole_ends
+from .interior import find_borders, has_whole_ends, whole_rows
 from .kernel import MOST_BESIDE, Counted, Expr, Kernel, Loop, Stream
 from .near_loads import find_near_loads, find_woven_loads
 from .schedule import lanes_of, own_cost, stage_loops, trip_count
@@ -57,9 +57,9 @@ def reach_memory(kernel: Kernel, used: list[Expr], target: CpuTarget) -> None:
     lanes = lanes_of(kernel, used, target)
     kernel.counted = _counted_rows(kernel, lanes)
     kernel.whole_ends = has_whole_ends(kernel, lanes)
+    kernel.whole_rows = whole_rows(kernel, lanes)
     kernel.again = find_rows_again(kernel, used, target)
-    ends_in_parts = kernel.whole_ends or kernel.counted == Counted.BOTH
-    kernel.overlaps = ends_in_parts and not target.avx512 and may_overlap(kernel, used)
+    kernel.overlaps = _overlaps(kernel, used, target)
     if target.has_dear_masks:
         kernel.in_vectors, kernel.early = end_runs(kernel, used, lanes)
     if kernel.counted == Counted.ONE:
@@ -68,6 +68,16 @@ def reach_memory(kernel: Kernel, used: list[Expr], target: CpuTarget) -> None:
             kernel.lanes = next((n for n in (4, 8) if length <= n < lanes), 0)
         elif length in (4, 8) and length <= lanes:  # whole vectors: a masked store takes 20 cycles
             kernel.counted, kernel.lanes = Counted.WHOLE, length if length < lanes else 0
+
+
+def _overlaps(kernel: Kernel, used: list[Expr], target: CpuTarget) -> bool:
+    """Whether a row's last vector begins in the one before. Where masks are cheap (some nine
+    instructions for an end of a stencil's row), no result is put elsewhere for it."""
+    if kernel.counted == Counted.BOTH:
+        return not target.avx512 and may_overlap(kernel, used)
+    if not kernel.whole_ends or kernel.whole_rows:
+        return False
+    return may_overlap(kernel, used, 0) if target.avx512 else may_overlap(kernel, used)
 
 
 def large_result(target: CpuTarget) -> int:

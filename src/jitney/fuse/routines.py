@@ -73,13 +73,16 @@ def store_update(partition, node, view, item, others=()):
 
 
 def _put_framed(partition, node, view, item) -> bool:
-    """Computes an update that reads its neighbours together with what it leaves of its operand, if
-    one kernel does."""
+    """Computes an update that reads its neighbours, or one of an array of equal numbers, together
+    with what it leaves of its operand, if one kernel does."""
     operand, update, *starts = node.args
     corner = fixed_corner(operand, update, starts)
-    if corner is None or partition.view_of(operand) is None:
+    if corner is None:
         return False
-    if not _reads_elsewhere(partition, node):
+    is_equal = operand.op == "broadcast" and operand.args[0].op == "lit"
+    if not is_equal and (
+        partition.view_of(operand) is None or not _reads_elsewhere(partition, node)
+    ):
         return False
     whole = framed(partition, operand, update, corner)
     if whole is not None:
