@@ -144,7 +144,7 @@ def ask_at_ends(k, variable: int, low: str, high: str) -> list[dict]:
 def _end(k, variable: int, end: int, part: tuple[str, str], at: str, is_any: bool) -> None:
     """The vector at one end of a row, of which [start, stop) is stored; or all of it, if what the
     middle stores as well may be stored twice. `is_any`: there is something to store (a loop of one
-    turn would have all its addresses made before it, and kept on the stack)."""
+    turn has all its addresses made before it, and kept on the stack)."""
     e, (start, stop) = k.e, part
     plan = Middle(k, _known_at(k, variable, end), k.asked_at_ends[end])
 
@@ -155,9 +155,8 @@ def _end(k, variable: int, end: int, part: tuple[str, str], at: str, is_any: boo
 
     def body(_index, _):
         k.bind_vector(variable, at, None)
-        k.at_row_end = True
         plan.emit(None if k.kernel.overlaps else stored)
-        k.mask, k.at_row_end = None, False
+        k.mask = None
         return []
 
     if is_any:

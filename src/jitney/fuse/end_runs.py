@@ -55,16 +55,16 @@ def _is_masked(store: Store) -> bool:
     return store.mask is not None
 
 
-def may_overlap(kernel: Kernel, used: list[Expr], elsewhere_to: int = MOST_ELSEWHERE) -> bool:
+def may_overlap(kernel: Kernel, used: list[Expr]) -> bool:
     """Whether a row's elements may be computed and stored twice: not where the result may be put in
-    the place of an array that is read nowhere but where it is written. (Of rows up to
-    `elsewhere_to` it is then put elsewhere: see `meets_twice`.) A masked store takes a Zen 3 some
-    20 cycles (100 columns of rows of 160: 15 ns a row, with masks 20.5)."""
+    the place of an array that is read nowhere but where it is written. (Of short rows it is then
+    put elsewhere: see `meets_twice`.) A masked store takes a Zen 3 some 20 cycles (100 columns of
+    rows of 160: 15 ns a row, with masks 20.5)."""
     if any(mode == "inout" for _, mode in kernel.buffers):
         return False
     if any(_is_masked(store) for store in kernel.stores):
         return False
-    if kernel.rows[-1].extent <= elsewhere_to:
+    if kernel.rows[-1].extent <= MOST_ELSEWHERE:
         return True
     written = {store.position for store in kernel.stores}
     elsewhere: dict[int, bool] = {}

@@ -59,7 +59,8 @@ def reach_memory(kernel: Kernel, used: list[Expr], target: CpuTarget) -> None:
     kernel.whole_ends = has_whole_ends(kernel, lanes)
     kernel.whole_rows = whole_rows(kernel, lanes)
     kernel.again = find_rows_again(kernel, used, target)
-    kernel.overlaps = _overlaps(kernel, used, target)
+    ends_in_parts = kernel.whole_ends and not kernel.whole_rows or kernel.counted == Counted.BOTH
+    kernel.overlaps = ends_in_parts and not target.avx512 and may_overlap(kernel, used)
     if target.has_dear_masks:
         kernel.in_vectors, kernel.early = end_runs(kernel, used, lanes)
     if kernel.counted == Counted.ONE:
@@ -68,16 +69,6 @@ def reach_memory(kernel: Kernel, used: list[Expr], target: CpuTarget) -> None:
             kernel.lanes = next((n for n in (4, 8) if length <= n < lanes), 0)
         elif length in (4, 8) and length <= lanes:  # whole vectors: a masked store takes 20 cycles
             kernel.counted, kernel.lanes = Counted.WHOLE, length if length < lanes else 0
-
-
-def _overlaps(kernel: Kernel, used: list[Expr], target: CpuTarget) -> bool:
-    """Whether a row's last vector begins in the one before. Where masks are cheap (some nine
-    instructions for an end of a stencil's row), no result is put elsewhere for it."""
-    if kernel.counted == Counted.BOTH:
-        return not target.avx512 and may_overlap(kernel, used)
-    if not kernel.whole_ends or kernel.whole_rows:
-        return False
-    return may_overlap(kernel, used, 0) if target.avx512 else may_overlap(kernel, used)
 
 
 def large_result(target: CpuTarget) -> int:
