@@ -6,10 +6,9 @@ the left border, unmasked ones for the middle (as many copies as the lighter bod
 the masked one again for the right border, which is written once, as the body of a loop of two
 turns; with `sided` each has a text of its own, in which the other's conditions are known (with
 `overlaps` its vector is stored whole, also what the middle stores; with `whole_rows` the row is
-done in `whole_rows.py`). A border
-may be empty, and so may the middle, which begins where a vector of the result begins in memory.
-Rows in which a condition on another axis has the other value are one masked loop, so that in those
-borders these conditions are known.
+done in `whole_rows.py`). A border may be empty, and so may the middle, which begins where a vector
+of the result begins in memory. Rows in which a condition on another axis has the other value are
+one masked loop, so that in those borders these conditions are known.
 `emit_middles` does the middles of two such rows in one loop (`joined_rows.py`).
 Keeps: which elements are computed, and how; only conditions known to hold are not asked.
 """

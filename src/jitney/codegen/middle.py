@@ -120,6 +120,7 @@ class Middle:
         if stored_lanes is not None:
             k.mask = stored_lanes()
         k.store_all([self._store(s) for s in self.stores])
+        k.never_off = k.off_beyond = frozenset()
 
     def _farthest(self, home) -> int | None:
         """The load that comes from memory where those around it are in a cache: a stencil whose
