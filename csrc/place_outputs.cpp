@@ -4,9 +4,9 @@
 // they are of different pages. A loop loads some elements ahead of what it stores; so what it stores should not begin,
 // within its page, a little behind the place where an operand does. A Zen 5, by two threads, and by one: five points of
 // 1024 x 1024 take 42 to 43 us (81 to 82) where the result begins 1280 bytes to 4095 after the operand, 44 to 46 (84 to
-// 90) where less; seven points of 128 x 128 x 128 157 to 164 and 162 to 178 us; a sum of an array and 1 takes the same
-// anywhere. Buffers come and go, so that a shift chosen when one is made (allocator.cpp) says little about the
-// arrays it will meet; but memory for large arrays has a page to spare, and a buffer may begin anywhere in it.
+// 90) where less; a sum of an array and 1 takes the same anywhere. Buffers come and go, so that a shift chosen when one
+// is made (allocator.cpp) says little about the arrays it will meet; but memory for large arrays has a page to spare,
+// and a buffer may begin anywhere in it.
 #include "place_outputs.h"
 
 #include "array.h"

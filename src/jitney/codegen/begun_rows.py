@@ -1,7 +1,8 @@
 """Rows one after the other, of which it is known where they begin in memory.
 
 In: a kernel emitter whose rows are counted on (`counted_rows.py`), the first row of a range, the
-expressions that change with rows. Out: `Rows`: the loop over rows, and what one begins with.
+expressions that change with rows. Out: `Rows`: the loop over rows, and what one begins with;
+`of_row`: where all begin that are read and written in one.
 Keeps: which elements are computed, and how.
 """
 
@@ -53,15 +54,12 @@ def _beginnings(k, inner: int, along: int):
     loads = [x.attrs for home in ("outer", ("row", 0)) for x in k.homes.get(home, ())
              if x.op == "load"]  # fmt: skip
     places, starts, steps = {}, [], []
-
-    def changes(atom) -> bool:
-        return not atom.variables.isdisjoint((inner, along))
-
     for number, position in [*loads, *[(s.buffer, s.position) for s in k.kernel.stores]]:
         position = k.kernel.near.get(position, (position, 0))[0]
         terms = dict(k.slotted.affines[position][1])
-        changing = [atom for atom in terms if atom < 0 and changes(k.by_id[-1 - atom])]
-        if terms.get(along) != "1" or changing or (number, position, None) in places:
+        atoms = [k.by_id[-1 - atom] for atom in terms if atom < 0]
+        changes = any(not x.variables.isdisjoint((inner, along)) for x in atoms)
+        if terms.get(along) != "1" or changes or (number, position, None) in places:
             continue
         type_ = memory.memory_type(k.kernel.buffers[number][0])
         base, _ = k.position_without(position, along)
@@ -76,3 +74,56 @@ def _beginnings(k, inner: int, along: int):
 def _moved(k, begun: Value, step: str) -> Value:
     name = k.e.instruction(f"getelementptr i8, ptr {begun.names[0]}, i64 {step}")
     return Value((name,), "ptr", 1)
+
+
+def of_row(k, variable: int) -> dict[tuple, tuple]:
+    """Where the rows of the arrays begin that are read and written along them, by buffer and
+    position, each with the distance from there. They are made once a row, if they are not counted
+    on from the one before (`counted_rows.py`), not once for each part of it, and frozen, or LLVM
+    would add where a part begins to each of them."""
+    found = dict(k.begun_rows)
+    places = [x.attrs for x in k.homes.get(("row", 0), ()) if x.op == "load"]
+    for number, position in [*places, *[(s.buffer, s.position) for s in k.kernel.stores]]:
+        start, distance = k.kernel.near.get(position, (position, 0))
+        if not _runs_along(k, start, variable):
+            continue
+        if (number, start, None) not in found:
+            place = _from_other_row(k, number, start) or _from_array(k, number, start, variable)
+            found[number, start, None] = k.e.instruction(f"freeze ptr {place}"), 0
+        found[number, position, None] = found[number, start, None][0], distance
+    return found
+
+
+def _from_array(k, number: int, start, variable: int) -> str:
+    """Where a row begins, counted from its array."""
+    base, _ = k.position_without(start, variable)
+    type_ = memory.memory_type(k.kernel.buffers[number][0])
+    return memory.pointer_at(k.e, f"%b{number}", type_, base)
+
+
+def _from_other_row(k, number: int, start) -> str | None:
+    """Where a row begins that lies a chosen number of rows from one that is counted on."""
+    constant, terms = k.slotted.affines[start]
+    chosen = [(atom, factor) for atom, factor in terms if atom < 0]
+    loops = tuple([term for term in terms if term[0] >= 0])
+    if not chosen:
+        return None
+    for (buffer, other, _), (row, distance) in k.begun_rows.items():
+        first, others = k.slotted.affines[other]
+        if buffer != number or distance or others != loops:
+            continue
+        ends = k._first_place(constant), k._first_place(first)
+        base = k.e.instruction(f"sub i64 {ends[0]}, {ends[1]}")
+        for atom, factor in chosen:
+            value = k.values[-1 - atom].names[0]
+            product = k.e.instruction(f"mul i64 {operand(factor)}, {value}")
+            base = k.e.instruction(f"add i64 {base}, {product}")
+        return memory.pointer_at(k.e, row, memory.memory_type(k.kernel.buffers[number][0]), base)
+    return None
+
+
+def _runs_along(k, position, variable: int) -> bool:
+    """Whether an index counts a row's elements, from a place that does not change along it."""
+    atoms = [k.by_id[-1 - atom] for atom, _ in position[1] if atom < 0]
+    whole = k.slotted.affines[position][1]
+    return dict(whole).get(variable) == "1" and all(variable not in a.variables for a in atoms)

@@ -17,8 +17,7 @@ from typing import NamedTuple
 
 from ..fuse.kernel import Expr, Store
 from ..fuse.tiles import LINE_BYTES
-from . import memory, whole_rows
-from .accesses import operand
+from . import begun_rows, memory, whole_rows
 from .instructions import Value
 from .middle import Middle
 
@@ -36,7 +35,7 @@ def emit_parts(k, variable: int, low: str, high: str, turn: Turn | None = None) 
     """The loops of one row; `k` is the KernelEmitter. In a turn of two rows the middle is left to
     `emit_middles`; such rows are many, and the middles of the others little work."""
     fits, begun_before = _row_fits(k), k.begun_rows
-    k.begun_rows = rows_begun(k, variable)
+    k.begun_rows = begun_rows.of_row(k, variable)
     if k.kernel.whole_rows:
         _whole_row(k, variable, low, high, fits)
         k.begun_rows = begun_before
@@ -67,16 +66,21 @@ def emit_parts(k, variable: int, low: str, high: str, turn: Turn | None = None) 
 
 def _whole_row(k, variable: int, low: str, high: str, fits: str | None) -> None:
     """A row that is whole vectors, or all border."""
-    if fits is not None:
-        k.masked_loop(variable, low, _choice(k.e, fits, low, high))
-        labels = [k.e.fresh_label(f"row.{part}") for part in ("fits", "done")]
-        k.e.emit_raw(f"  br i1 {fits}, label %{labels[0]}, label %{labels[1]}")
-        k.e.begin_block(labels[0])
-    plans = [Middle(k, _known_at(k, variable, n), k.asked_at_ends[n]) for n in (0, 1)]
-    whole_rows.emit_row(k, variable, low, high, (plans[0], Middle(k, k.kernel.borders), plans[1]))
-    if fits is not None:
-        k.e.emit_raw(f"  br label %{labels[1]}")
-        k.e.begin_block(labels[1])
+    ends = [Middle(k, _known_at(k, variable, n), k.asked_at_ends[n]) for n in (0, 1)]
+    plans = whole_rows.Plans(ends[0], Middle(k, k.kernel.borders), ends[1])
+    if fits is None:
+        whole_rows.emit_row(k, variable, low, high, plans)
+        return
+    e = k.e
+    k.masked_loop(variable, low, _choice(e, fits, low, high))
+    inside, done = (e.fresh_label(f"row.{part}") for part in ("fits", "done"))
+    known = dict(e._memory)
+    e.emit_raw(f"  br i1 {fits}, label %{inside}, label %{done}")
+    e.begin_block(inside)
+    whole_rows.emit_row(k, variable, low, high, plans)
+    e.emit_raw(f"  br label %{done}")
+    e.begin_block(done)
+    e._memory = known  # what was computed inside is not known behind it
 
 
 def emit_middles(k, variable: int, turn: Turn, enter: list) -> None:
@@ -178,52 +182,6 @@ def _twice(k, variable: int, places: tuple[str, ...], middle) -> None:
         return []
 
     k.loop("0", "2", "1", [], part, "part")
-
-
-def rows_begun(k, variable: int) -> dict[tuple, tuple]:
-    """Where the rows of the arrays begin that are read and written along them, by buffer and
-    position, each with the distance from there. They are made once a row, if they are not counted
-    on from the one before (`counted_rows.py`), not once for each part of it, and frozen, or LLVM
-    would add where a part begins to each of them."""
-    found = dict(k.begun_rows)
-    places = [x.attrs for x in k.homes.get(("row", 0), ()) if x.op == "load"]
-    for number, position in [*places, *[(s.buffer, s.position) for s in k.kernel.stores]]:
-        start, distance = k.kernel.near.get(position, (position, 0))
-        if not _runs_along(k, start, variable):
-            continue
-        if (number, start, None) not in found:
-            base, _ = k.position_without(start, variable)
-            type_ = memory.memory_type(k.kernel.buffers[number][0])
-            place = _from_other_row(k, number, start, type_)
-            place = place or memory.pointer_at(k.e, f"%b{number}", type_, base)
-            found[number, start, None] = k.e.instruction(f"freeze ptr {place}"), 0
-        found[number, position, None] = found[number, start, None][0], distance
-    return found
-
-
-def _from_other_row(k, number: int, start, type_: str) -> str | None:
-    """Where a row begins that lies a chosen number of rows from one that is counted on."""
-    constant, terms = k.slotted.affines[start]
-    chosen = [(atom, factor) for atom, factor in terms if atom < 0]
-    loops = [term for term in terms if term[0] >= 0]
-    for (buffer, other, _), (row, distance) in k.begun_rows.items():
-        first, others = k.slotted.affines[other]
-        if chosen and buffer == number and distance == 0 and list(others) == loops:
-            ends = k._first_place(constant), k._first_place(first)
-            base = k.e.instruction(f"sub i64 {ends[0]}, {ends[1]}")
-            for atom, factor in chosen:
-                value = k.values[-1 - atom].names[0]
-                product = k.e.instruction(f"mul i64 {operand(factor)}, {value}")
-                base = k.e.instruction(f"add i64 {base}, {product}")
-            return memory.pointer_at(k.e, row, type_, base)
-    return None
-
-
-def _runs_along(k, position, variable: int) -> bool:
-    """Whether an index counts a row's elements, from a place that does not change along it."""
-    atoms = [k.by_id[-1 - atom] for atom, _ in position[1] if atom < 0]
-    whole = k.slotted.affines[position][1]
-    return dict(whole).get(variable) == "1" and all(variable not in a.variables for a in atoms)
 
 
 def _middle(k, variable: int, emit, places: tuple[str, ...], copies: int) -> None:

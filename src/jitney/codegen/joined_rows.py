@@ -13,7 +13,7 @@ Keeps: which elements are computed, and how.
 from functools import partial
 
 from . import interior
-from .begun_rows import Rows
+from .begun_rows import Rows, of_row
 from .instructions import Value
 from .middle import Middle
 
@@ -77,7 +77,7 @@ def _entered(rows: Rows, index: str, begun: list[Value]) -> list:
 
     for number in (index, k.e.instruction(f"add i64 {index}, 1")):
         rows.begin(number, begun)
-        begun_rows = interior.rows_begun(k, rows.along)
+        begun_rows = of_row(k, rows.along)
         found.append(partial(enter, number, begun_rows, dict(k.values)))
         begun, k.values = rows.moved(begun), dict(before)
     return found

@@ -71,13 +71,15 @@ def _goes_by_elements(partition, node) -> bool:
         if x.id in seen or x.op in ("lit", "iota") or partition.view_of(x) is not None:
             continue
         seen.add(x.id)
-        is_view = x.op in _VIEWS or _is_fixed_slice(x)
+        is_view = x.op in _VIEWS or _is_at_fixed_place(x)
         if not (is_elementwise(x) or is_view) or x.id in partition.forced:
             return False
         stack.extend(x.args)
     return True
 
 
-def _is_fixed_slice(node) -> bool:
-    """Whether a slice is where numbers say (`x.at[1:-1].add`)."""
-    return node.op == "dynamic_slice" and all(start.op == "lit" for start in node.args[1:])
+def _is_at_fixed_place(node) -> bool:
+    """Whether a node is a window whose place is known (what `x.at[1:-1].add` adds to)."""
+    if node.op != "dynamic_slice":
+        return False
+    return fixed_corner(node.args[0], node, node.args[1:]) is not None

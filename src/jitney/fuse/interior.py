@@ -80,19 +80,22 @@ def has_whole_ends(kernel: Kernel, lanes: int) -> bool:
     return at_the_ends and 2 * lanes <= row.extent < LEAST_CUT
 
 
-def whole_rows(kernel: Kernel, lanes: int) -> int:
-    """If rows with `whole_ends` are whole vectors, and begin where lines do: by how many vectors
-    their middle goes, all but the first and the last; else 0."""
+def has_whole_rows(kernel: Kernel, lanes: int) -> bool:
+    """Whether rows with `whole_ends` are whole vectors, and begin where lines do. (Of shorter types
+    nothing is shifted: float16, 256 x 256, 1.03 of the time.)"""
     if not kernel.whole_ends or kernel.rows[-1].extent % lanes:
-        return 0
+        return False
     along = kernel.rows[-1].variable
     for store in kernel.stores:
-        line = LINE_BYTES // nbytes_of(kernel.buffers[store.buffer][0])
+        size = nbytes_of(kernel.buffers[store.buffer][0])
+        line = LINE_BYTES // size
         start, terms = store.position
         numbers = [start, *[factor for atom, factor in terms if atom != along]]
-        if af.coefficient_of(store.position, along) != 1 or any(n % line for n in numbers):
-            return 0
-    return 1 if kernel.rows[-1].extent // lanes % 2 else 2
+        if size < 4 or af.coefficient_of(store.position, along) != 1:
+            return False
+        if any(number % line for number in numbers):
+            return False
+    return True
 
 
 def _is_a_step(x: Expr, inner: int) -> bool:

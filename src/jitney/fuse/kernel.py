@@ -204,7 +204,7 @@ class Kernel:
     borders: list = field(default_factory=list)  # see interior.py
     sided: bool = False  # the same
     whole_ends: bool = False  # the same
-    whole_rows: int = 0  # the same
+    whole_rows: bool = False  # the same
     overlaps: bool = False  # a row's last vector may begin in the one before (see end_runs.py)
     in_vectors: bool = False  # what vectors run along is whole ones (the same)
     early: bool = False  # the last vector of a run begins so early that it is whole (the same)

@@ -131,9 +131,8 @@ class _Writer:
         text += " staggered" * kernel.staggered
         text += " rolled" * kernel.rolled
         text += " sided" * kernel.sided
-        text += " ends whole" * kernel.whole_ends
-        text += f" rows whole {kernel.whole_rows}" * (kernel.whole_rows > 0)
-        text += " overlaps" * kernel.overlaps
+        text += " ends whole" * kernel.whole_ends + " overlaps" * kernel.overlaps
+        text += " rows whole" * kernel.whole_rows
         text += " in vectors" * kernel.in_vectors + " early" * kernel.early
         text += " blocks" * kernel.blocks
         return text + (f" sweep {kernel.sweep}" if kernel.sweep else "")

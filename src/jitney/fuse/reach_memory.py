@@ -18,7 +18,7 @@ from .block_rows import block_rows, may_block
 from .block_runs import block_runs
 from .end_runs import end_runs, may_overlap
 from .find_rows_again import find_rows_again
-from .interior import find_borders, has_whole_ends, whole_rows
+from .interior import find_borders, has_whole_ends, has_whole_rows
 from .kernel import MOST_BESIDE, Counted, Expr, Kernel, Loop, Stream
 from .near_loads import find_near_loads, find_woven_loads
 from .schedule import lanes_of, own_cost, stage_loops, trip_count
@@ -57,7 +57,7 @@ def reach_memory(kernel: Kernel, used: list[Expr], target: CpuTarget) -> None:
     lanes = lanes_of(kernel, used, target)
     kernel.counted = _counted_rows(kernel, lanes)
     kernel.whole_ends = has_whole_ends(kernel, lanes)
-    kernel.whole_rows = whole_rows(kernel, lanes)
+    kernel.whole_rows = has_whole_rows(kernel, lanes)
     kernel.again = find_rows_again(kernel, used, target)
     ends_in_parts = kernel.whole_ends and not kernel.whole_rows or kernel.counted == Counted.BOTH
     kernel.overlaps = ends_in_parts and not target.avx512 and may_overlap(kernel, used)

@@ -77,12 +77,9 @@ def _put_framed(partition, node, view, item) -> bool:
     with what it leaves of its operand, if one kernel does."""
     operand, update, *starts = node.args
     corner = fixed_corner(operand, update, starts)
-    if corner is None:
-        return False
     is_equal = operand.op == "broadcast" and operand.args[0].op == "lit"
-    if not is_equal and (
-        partition.view_of(operand) is None or not _reads_elsewhere(partition, node)
-    ):
+    is_stored = partition.view_of(operand) is not None
+    if corner is None or not (is_equal or is_stored and _reads_elsewhere(partition, node)):
         return False
     whole = framed(partition, operand, update, corner)
     if whole is not None:
