@@ -57,3 +57,30 @@ def test_sums_within_a_loop():
         return jitney.lax.fori_loop(0, n, lambda k, x: x.at[index].add(1), jnp.zeros(7, jnp.int32))
 
     np.testing.assert_array_equal(count(3), 3 * np.bincount(index))
+
+
+@pytest.mark.parametrize("kind", ["add", "min", "max"])
+@pytest.mark.parametrize("size", [1, 2, 3, 1000])
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+def test_runs_of_one_place(kind, size, dtype):
+    """Sorted places, whose updates are combined by fours, and what begins and ends between."""
+    rng = np.random.default_rng(size)
+    index = np.sort(rng.integers(-1, size + 1, 100_001)).astype(np.int32)
+    updates = rng.integers(-9, 10, index.size).astype(dtype)
+    base = rng.integers(-9, 10, size).astype(dtype)
+    want = base.copy()
+    inside = (index >= 0) & (index < size)
+    ufunc = {"add": np.add, "min": np.minimum, "max": np.maximum}[kind]
+    ufunc.at(want, index[inside], updates[inside])
+    index[index < 0] = size
+    scattered = jitney.jit(lambda x, i, u: getattr(x.at[i], kind)(u))
+    np.testing.assert_array_equal(scattered(base, index, updates), want)
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_sums_of_many_halves_are_rounded_once(dtype):
+    index = jnp.arange(60_000) % 100
+    sums = jnp.zeros(100, dtype).at[index].add(jnp.ones(60_000, dtype))
+    assert sums.dtype == dtype and np.all(np.asarray(sums, np.float32) == 600)
+    few = jnp.zeros(60_000, dtype).at[index].add(jnp.ones(60_000, dtype))  # one by one
+    assert float(few[0]) == (256 if dtype == "bfloat16" else 600)

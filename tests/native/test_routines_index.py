@@ -152,19 +152,19 @@ def test_sums_in_pieces(pieces, name):
         for u, o in enumerate(offsets.tolist()):
             if 0 <= o <= 40 - window:
                 want[o : o + window] += update[u]
-        for grain in (1, 2, 8):
-            out, work = base.copy(), np.full(((pieces - 1), 40), 99, DTYPES[name])
-            params = [updates, window, 40, 4, pieces]
+        for grain, apart in ((1, 40), (2, 48), (8, 64)):
+            out, work = base.copy(), np.full(((pieces - 1), apart), 99, DTYPES[name])
+            params = [updates, window, 40, 4, pieces, apart]
             call(f"scatter_add_pieces_{name}", [out, offsets, update, work], params, pieces, grain)
-            call(f"add_pieces_{name}", [out, work], [40, pieces], 40, 7)
+            call(f"add_pieces_{name}", [out, work], [40, pieces, apart], 40, 7)
             assert np.array_equal(out, want)
 
 
 def test_sums_in_pieces_keep_minus_zero():
     out, work = np.full(4, -0.0, np.float32), np.empty((3, 4), np.float32)
     index, update = np.int32([2, 2, 9]), np.float32([1, 2, 3])
-    call("scatter_add_pieces_f32", [out, index, update, work], [3, 1, 4, 4, 4], 4, 1)
-    call("add_pieces_f32", [out, work], [4, 4], 4)
+    call("scatter_add_pieces_f32", [out, index, update, work], [3, 1, 4, 4, 4, 4], 4, 1)
+    call("add_pieces_f32", [out, work], [4, 4, 4], 4)
     assert out.tolist() == [0, 0, 3, 0] and np.signbit(out).tolist() == [True, True, False, True]
 
 
@@ -185,9 +185,9 @@ def test_extremes_in_pieces_are_those_of_one_list(op, name):
     call(f"scatter_{op}_{name}", [want, index, update], [301, 1, 40, 4, 1], 1)
     for pieces in (1, 2, 3, 8):
         out, work = base.copy(), np.full((pieces - 1, 40), 99, DTYPES[name])
-        params = [301, 1, 40, 4, pieces]
+        params = [301, 1, 40, 4, pieces, 40]
         call(f"scatter_{op}_pieces_{name}", [out, index, update, work], params, pieces, 1)
-        call(f"{op}_pieces_{name}", [out, work], [40, pieces], 40, 7)
+        call(f"{op}_pieces_{name}", [out, work], [40, pieces, 40], 40, 7)
         assert same_bits(out, want) and out.tobytes() == want.tobytes()
 
 

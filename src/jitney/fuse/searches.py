@@ -74,7 +74,7 @@ def _count_pieces(partition, node, item, name, views, ns, params=()) -> None:
     _native(partition, item, name, [*views, result, work], (n, length, pieces, *params), pieces, 1,
             [len(views), len(views) + 1], ns * n)
     if pieces > 1:
-        _native(partition, item, "add_pieces_i32", [result, work], (length, pieces), length,
+        _native(partition, item, "add_pieces_i32", [result, work], (length, pieces, length), length,
                 max(4096, -(-length // PIECES)), [0], 0.3 * length * pieces)
 
 

@@ -66,6 +66,9 @@ def _fill(node):
     return info.min if kind == "i" else info.max
 
 
+# Sums of halves are rounded once, not at each update, where there are so many for each element on
+# average, and so many of all: that is sooner done, and 256 ones in bfloat16 and another are 256.
+LONG_LIST, MANY_SUMMED = 4, 4096
 _SCATTER = {
     "scatter": "set",
     "scatter-add": "add",
@@ -113,9 +116,17 @@ def _scatter(g, params, kind, x, indices, updates):
         return known
     window, offsets, updates = _offsets(g, d, mode, x, indices, updates)
     if x.dtype == "b1":
-        small = [g.convert(n, "u8") for n in (x, updates)]
-        return g.convert(_call(g, kind, small[0], offsets, small[1], window), "b1")
+        return _call_as(g, "u8", kind, x, offsets, updates, window)
+    is_long = updates.size >= LONG_LIST * x.size and updates.size >= MANY_SUMMED
+    if kind == "add" and x.dtype in ("f16", "bf16") and is_long:
+        return _call_as(g, "f32", kind, x, offsets, updates, window)
     return _call(g, kind, x, offsets, updates, window)
+
+
+def _call_as(g, code, kind, x, offsets, updates, window):
+    """The scatter in numbers of another type, converted back."""
+    operand, new = (g.convert(n, code) for n in (x, updates))
+    return g.convert(_call(g, kind, operand, offsets, new, window), x.dtype)
 
 
 # what a count is converted to; sums of ones in fewer bits would have stopped growing, or do not
