@@ -80,6 +80,24 @@ def test_multiples_and_their_neighbours(bits):
             np.testing.assert_array_equal(found, a // one)
 
 
+@pytest.mark.parametrize("dtype", ["int64", "uint64"])
+def test_long_multiples_and_their_neighbours(dtype):
+    """Where what the first quotient leaves is 0, or a half of the divisor, if anywhere."""
+    rng, info = np.random.default_rng(4), np.iinfo(dtype)
+    top = int(info.max)
+    d = np.array([int(rng.integers(1, 1 << int(k), dtype=np.uint64))
+                  for k in rng.integers(1, info.bits - (dtype[0] == "i"), 6000)], object)
+    n = np.array([int(rng.integers(0, top // int(x), dtype=np.uint64, endpoint=True)) for x in d],
+                 object) * d  # fmt: skip
+    with jax.enable_x64(True):
+        for off in (-1, 0, 1, d // 2, d // 2 + 1, (d - 1) // 2):
+            for sign in (1, -1) if dtype[0] == "i" else (1,):
+                a = (np.clip(n + off, 0, top) * sign).astype(dtype)
+                check(jax.jit(both)(a, d.astype(dtype)), a, d.astype(dtype))
+                if dtype[0] == "i":
+                    check(jax.jit(both)(a, (-d).astype(dtype)), a, (-d).astype(dtype))
+
+
 def test_no_element_is_divided_by_itself():
     x = jnp.ones(5000, jnp.int32)
     text = jax.explain(lambda x, y: x // y + x % y, x, x, rounds=1).as_text("asm")

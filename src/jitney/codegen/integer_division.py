@@ -10,10 +10,12 @@ one element after another (`unravel_index` of 10^5 places in three axes: 607 us,
 bits in the significand fl(x / y) is rounded to the same integer as x / y, for that lies 1/y from
 the next one above it and |x| < 2^p. By a divisor d that is the same in all lanes, (x + 1/2) fl(1/d)
 is, too: (x + 1/2) / d lies 1/2d from the integers around it, and the product is off by less than
-2^(1 - p) of itself. So 24 bits do for numbers of 16, 53 for those of 32.
+2^(1 - p) of itself. So 24 bits do for numbers of 16, 53 for those of 32; those of 64 are in
+long_division.py.
 """
 
 from ..ir.types import ELEMENT_TYPES, bits_of, kind_of
+from . import long_division
 from .instructions import Value
 
 
@@ -49,6 +51,8 @@ def mod(e, code: str, a: Value, b: Value, inverse=None, above=None) -> Value:
         whole = e.overloaded("floor", e.fmul(e.fadd(x, half), part))
         quotient = (e.fptosi if is_signed else e.fptoui)(whole, ELEMENT_TYPES[code].llvm)
         return e.binary("sub", a, e.binary("mul", quotient, b))
+    if long_division.goes_by_doubles(e, code, a, b):
+        return long_division.rounded_down(e, code, a, b)[1]
     found = _rem(e, code, a, b)
     if not is_signed:
         return found
@@ -59,6 +63,8 @@ def _rem(e, code: str, a: Value, b: Value) -> Value:
     """The remainder with the sign of the dividend, where b is not 0 and nothing overflows."""
     if _is_in_floats(code, a, b):
         return e.binary("sub", a, e.binary("mul", _quotient(e, code, a, b), b))
+    if long_division.goes_by_doubles(e, code, a, b):
+        return long_division.toward_zero(e, code, a, b)[1]
     return e.binary("srem" if kind_of(code) == "i" else "urem", a, b)
 
 
@@ -88,6 +94,8 @@ def _is_in_floats(code: str, a: Value, b: Value) -> bool:
 def _quotient(e, code: str, a: Value, b: Value) -> Value:
     """a / b, where b is not 0 and nothing overflows."""
     is_signed = kind_of(code) == "i"
+    if long_division.goes_by_doubles(e, code, a, b):
+        return long_division.toward_zero(e, code, a, b)[0]
     if not _is_in_floats(code, a, b):
         return e.binary("sdiv" if is_signed else "udiv", a, b)
     if b.lanes == len(b.names) == 1:
