@@ -36,7 +36,7 @@ const char kLetters[] = "sdcz";
 // Names without the letter of the type; where complex matrices have another name, that follows.
 const char* const kNames[kLapackCount][2] = {
     {"trsm", "trsm"},   {"potrf", "potrf"}, {"getrf", "getrf"}, {"geqrf", "geqrf"}, {"geqp3", "geqp3"},
-    {"orgqr", "ungqr"}, {"syevd", "heevd"}, {"gesdd", "gesdd"}, {"gesvd", "gesvd"}};
+    {"orgqr", "ungqr"}, {"syevd", "heevd"}, {"geev", "geev"},   {"gesdd", "gesdd"}, {"gesvd", "gesvd"}};
 
 std::map<std::string, NeedsFn>& needs_table() {
   static auto* t = new std::map<std::string, NeedsFn>;

@@ -19,6 +19,10 @@ template <class T> struct RealOf { using type = T; };
 template <> struct RealOf<C64> { using type = float; };
 template <> struct RealOf<C128> { using type = double; };
 template <class T> using Real = typename RealOf<T>::type;
+template <class T> struct ComplexOf { using type = T; };
+template <> struct ComplexOf<float> { using type = C64; };
+template <> struct ComplexOf<double> { using type = C128; };
+template <class T> using Complex = typename ComplexOf<T>::type;
 template <class T> constexpr bool kIsComplex = !std::is_same<T, Real<T>>::value;
 
 template <class T>
@@ -118,7 +122,7 @@ struct Carve {
 
 // ---- Fortran routines, s d c z
 
-enum LapackName { kTrsm, kPotrf, kGetrf, kGeqrf, kGeqp3, kOrgqr, kSyevd, kGesdd, kGesvd, kLapackCount };
+enum LapackName { kTrsm, kPotrf, kGetrf, kGeqrf, kGeqp3, kOrgqr, kSyevd, kGeev, kGesdd, kGesvd, kLapackCount };
 
 extern void* lapack_pointers[4][kLapackCount];
 

@@ -79,6 +79,86 @@ struct Eigh {
   }
 };
 
+// ---- eigenvalues of any square matrices
+
+// What geev says of real matrices, as complex numbers: a value with a positive imaginary part is followed by its
+// conjugate, and their vectors are column j of `v` plus and minus i times column j + 1 (v column-major, out row-major).
+template <class R, class T>
+void join_pairs(const R* v, const R* imaginary, int64_t n, T* out) {
+  for (int64_t j = 0; j < n; ++j) {
+    const bool is_pair = imaginary[j] > 0 && j + 1 < n;
+    for (int64_t i = 0; i < n; ++i) {
+      const R re = v[j * n + i], im = is_pair ? v[(j + 1) * n + i] : 0;
+      out[i * n + j] = T{re, im};
+      if (is_pair) out[i * n + j + 1] = T{re, -im};
+    }
+    j += is_pair;
+  }
+}
+
+// eig: ptrs [a, w, left, right, work], params [n, left, right, lwork, bytes, rows_per_piece]. All but a are complex;
+// columns of `left` and `right` are the vectors, where they are asked for; a matrix with an infinite or NaN element
+// gives NaN.
+template <class T>
+struct Eig {
+  struct Parts {
+    T *a, *left, *right, *work;
+    Real<T>*rwork, *re, *im;
+    Parts(Carve& c, const int64_t* params, int64_t lwork) {
+      const int64_t n = params[0];
+      a = c.take<T>(n * n), left = c.take<T>(params[1] ? n * n : 0), right = c.take<T>(params[2] ? n * n : 0);
+      work = c.take<T>(lwork), rwork = c.take<Real<T>>(kIsComplex<T> ? 2 * n : 0);
+      re = c.take<Real<T>>(kIsComplex<T> ? 0 : n), im = c.take<Real<T>>(kIsComplex<T> ? 0 : n);
+    }
+  };
+  static int call(const int64_t* params, const Parts& p, Complex<T>* w, int lwork) {
+    char left = params[1] ? 'V' : 'N', right = params[2] ? 'V' : 'N';
+    int n = static_cast<int>(params[0]), info = 0;
+    if constexpr (kIsComplex<T>)
+      fortran<T>(kGeev, &left, &right, &n, p.a, &n, w, p.left, &n, p.right, &n, p.work, &lwork, p.rwork, &info);
+    else
+      fortran<T>(kGeev, &left, &right, &n, p.a, &n, p.re, p.im, p.left, &n, p.right, &n, p.work, &lwork, &info);
+    return info;
+  }
+  static LapackNeeds needs(const int64_t* params) {
+    int64_t n = params[0];
+    T work, a;
+    Real<T> rwork[1];
+    Complex<T> w;
+    Carve none{nullptr};
+    Parts p(none, params, 0);
+    p.work = &work, p.a = p.left = p.right = &a, p.rwork = p.re = p.im = rwork;
+    call(params, p, &w, -1);
+    int64_t lwork = queried(work, 4 * n);
+    Carve carve{nullptr};
+    Parts parts(carve, params, lwork);
+    return {lwork, carve.used};
+  }
+  static void run(void* const* ptrs, const int64_t* params, int64_t lo, int64_t hi) {
+    LibraryThreads threads(kShared * params[0] * params[0] * params[0]);
+    int64_t n = params[0];
+    Carve carve{static_cast<char*>(ptrs[4]) + lo / params[5] * params[4]};
+    Parts p(carve, params, params[3]);
+    for (int64_t row = lo; row < hi; ++row) {
+      const T* a = static_cast<const T*>(ptrs[0]) + row * n * n;
+      Complex<T>* w = static_cast<Complex<T>*>(ptrs[1]) + row * n;
+      transpose_copy(a, p.a, n, n);
+      const bool is_found = all_finite(a, n * n) && call(params, p, w, static_cast<int>(params[3])) == 0;
+      if (!is_found) fill(w, n, nan_of<Complex<T>>());
+      else if constexpr (!kIsComplex<T>)
+        for (int64_t j = 0; j < n; ++j) w[j] = {p.re[j], p.im[j]};
+      for (int side = 0; side < 2; ++side) {
+        Complex<T>* v = static_cast<Complex<T>*>(ptrs[2 + side]) + row * n * n;
+        const T* found = side == 0 ? p.left : p.right;
+        if (!params[1 + side]) continue;
+        if (!is_found) fill(v, n * n, nan_of<Complex<T>>());
+        else if constexpr (kIsComplex<T>) transpose_copy(found, v, n, n);
+        else join_pairs(found, p.im, n, v);
+      }
+    }
+  }
+};
+
 // ---- orthogonal factors
 
 // q (column-major m x columns, holding k reflectors) becomes the product of the reflectors.
@@ -302,6 +382,7 @@ struct SVD {
 
 void add_lapack_factorings() {
   add_lapack_family<Eigh>("eigh", LapackTypes{});
+  add_lapack_family<Eig>("eig", LapackTypes{});
   add_lapack_family<QR>("qr", LapackTypes{});
   add_lapack_family<Geqrf>("geqrf", LapackTypes{});
   add_lapack_family<HouseholderProduct>("householder_product", LapackTypes{});

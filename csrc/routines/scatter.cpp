@@ -273,8 +273,8 @@ T neutral_of() {
 
 // The updates in equal pieces, each with results of its own (the first with `out`): ptrs [out, index, updates, work],
 // params [updates, window, size of out in elements, index_kind of offsets, pieces, elements from one piece's results to
-// the next one's]; [lo, hi) = pieces. What remains is `CombinePieces`. How many pieces there are is part of the program,
-// so sums do not depend on threads. Extremes never do: the first NaN of the first piece that has one stays.
+// the next one's]; [lo, hi) = pieces. What remains is `CombinePieces`. How many pieces there are is part of the
+// program, so sums do not depend on threads. Extremes never do: the first NaN of the first piece that has one stays.
 template <class T, class Op>
 struct ScatterPieces {
   static void run(void* const* ptrs, const int64_t* params, int64_t lo, int64_t hi) {

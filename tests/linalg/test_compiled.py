@@ -24,6 +24,11 @@ PROGRAMS = {
     "inverse of a large one": (lambda a: linalg.inv(a), positive((20, 20), "float32")),
     "determinants": (lambda a: (linalg.det(a), linalg.slogdet(a)), A),
     "eigenvalues": (lambda a: linalg.eigvalsh(a), A),
+    "complex eigenvalues": (lambda x: linalg.eigvals(x), random((5, 5), "float32")),
+    "vectors of any matrix": (lambda x: linalg.eig(x), random((3, 5, 5), "float32")),
+    "vectors of a complex one": (lambda x: lax.linalg.eig(x), random((4, 4), "complex64")),
+    "vectors on the left": (lambda x: lax.linalg.eig(x, compute_right_eigenvectors=False),
+                            random((4, 4), "float32")),
     "projector": (lambda a: (lambda v: v[:, :2] @ v[:, :2].T)(linalg.eigh(a)[1]), A),
     "singular values": (lambda x: linalg.svd(x, compute_uv=False), X),
     "least squares": (lambda x: linalg.lstsq(x, x[:, 0])[0], X),
@@ -51,7 +56,7 @@ def test_calls_do_not_see_python():
 
     def f(a, b):
         x = linalg.solve(a, b)
-        return linalg.cholesky(a) @ x, linalg.eigh(a), linalg.svd(b), linalg.qr(b)
+        return linalg.cholesky(a) @ x, linalg.eigh(a), linalg.eig(a), linalg.svd(b), linalg.qr(b)
 
     a, b = positive((12, 12), "float32"), random((12, 3), "float32")
     assert "python" not in kinds(f, a, b)

@@ -169,8 +169,8 @@ class Expressions:
 
     @staticmethod
     def position_in(view, index) -> Affine:
-        """Where element `index` of a view lies in its buffer; along axes of extent 1 it is the first
-        wherever it is looked up (one of three arrays chosen for each element: no gathers)."""
+        """Where element `index` of a view lies in its buffer; along axes of extent 1 it is the
+        first wherever it is looked up (one of three arrays chosen for each element: no gathers)."""
         strides = view.strides
         if 1 in view.shape:
             strides = [0 if n == 1 else s for n, s in zip(view.shape, strides, strict=True)]

@@ -24,7 +24,7 @@ PARALLEL_NS = 40000.0  # a smaller batch stays on one thread
 PIECES = 16
 # Floating-point operations of a matrix, as multiples of n³ (n² m for the product-like ones).
 _WORK = {
-    "cholesky": 0.4, "lu": 0.7, "eigh": 12.0, "qr": 4.0, "geqrf": 2.0, "svd": 20.0,
+    "cholesky": 0.4, "lu": 0.7, "eigh": 12.0, "eig": 25.0, "qr": 4.0, "geqrf": 2.0, "svd": 20.0,
     "householder_product": 2.0,
 }  # fmt: skip
 _VECTORS = {"eigh": (0,), "svd": (1, 2)}  # results that sizes[2] asks for
@@ -114,7 +114,7 @@ def _capsules(name: str) -> dict[str, Any]:
 def _cost(name: str, sizes) -> float:
     """Nanoseconds of one matrix on one thread (estimate)."""
     kind = name.rpartition("_")[0]
-    square = kind in ("cholesky", "eigh", "cholesky_update")
+    square = kind in ("cholesky", "eigh", "eig", "cholesky_update")
     n, m = sizes[0], sizes[0] if square else sizes[1]
     scale = 4.0 if name.endswith(("c64", "c128")) else 1.0
     if kind == "tridiagonal_solve":  # each of n steps waits for the one before
@@ -180,7 +180,7 @@ def _batch_of(name, sizes, node) -> int:
     first = math.prod(node.args[0].shape) // (2 if name.endswith(("c64", "c128")) else 1)
     if kind in ("tridiagonal_solve", "pivots_to_permutation"):
         return first // sizes[0]
-    if kind in ("cholesky", "triangular_solve", "lu_solve", "eigh", "cholesky_update"):
+    if kind in ("cholesky", "triangular_solve", "lu_solve", "eigh", "eig", "cholesky_update"):
         return first // (sizes[0] * sizes[0])
     return first // (sizes[0] * sizes[1])
 

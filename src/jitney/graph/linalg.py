@@ -21,6 +21,9 @@ def interpret_lapack(node, *operands):
     found = list(found) if isinstance(found, (tuple, list)) else [found]
     if kind == "svd" and not sizes[2]:
         found = found[:1]
+    if kind == "eig":  # what is not asked for is empty
+        rest = iter(found[1:])
+        found = [found[0], *(next(rest) if asked else np.zeros(0, "f") for asked in sizes[1:])]
     found = [_parted(x) if x.dtype.kind == "c" else x for x in found]
     shapes = node.attrs[1]
     found += [np.zeros(shape, np.float32) for shape, _ in shapes[len(found):]]
@@ -53,6 +56,10 @@ def _equation(kind, sizes, args):
     elif kind == "eigh":
         params = dict(lower=bool(sizes[1]), sort_eigenvalues=True, subset_by_index=None,
                       algorithm=None)
+    elif kind == "eig":
+        params = dict(compute_left_eigenvectors=bool(sizes[1]),
+                      compute_right_eigenvectors=bool(sizes[2]), enable_eigvec_derivs=False,
+                      implementation=None)
     elif kind == "svd":
         params = dict(full_matrices=sizes[2] == 2, compute_uv=sizes[2] > 0, subset_by_index=None,
                       algorithm=None)

@@ -2,7 +2,7 @@
 
 In: equations of `lax.linalg`. Out: "lapack" calls whose attributes are the routine's name, its
 element type and its sizes (csrc/routines/README.md, fuse/lapack.py). Complex arrays travel in their
-stored form. Schur, Hessenberg and general eigenvectors are Python steps.
+stored form. Schur and Hessenberg are Python steps.
 """
 
 from ..core.avals import ShapedArray
@@ -165,6 +165,18 @@ def lower_eigh(ctx, eqn, x):
     return lapack(ctx, "eigh", vectors.dtype, [x], [vectors, values], sizes)
 
 
+@lower_rule("eig")
+def lower_eig(ctx, eqn, x):
+    p, matrix, avals = eqn.params, eqn.invars[0].aval, [v.aval for v in eqn.outvars]
+    if matrix.size == 0:
+        return [_full(ctx, a, 0) for a in avals]
+    asked = [p["compute_left_eigenvectors"], p["compute_right_eigenvectors"]]
+    vectors = iter(avals[1:])
+    given = [avals[0], *(next(vectors) if side else None for side in asked)]
+    found = lapack(ctx, "eig", matrix.dtype, [x], given, [matrix.shape[-1], *asked])
+    return [found[0], *(v for v, side in zip(found[1:], asked, strict=True) if side)]
+
+
 @lower_rule("svd")
 def lower_svd(ctx, eqn, x):
     p, avals = eqn.params, [v.aval for v in eqn.outvars]
@@ -211,7 +223,7 @@ def lower_householder_product(ctx, eqn, a, taus):
 
 
 # ---------------------------------------------------------------------- steps in Python
-@lower_rule("eig", "schur", "hessenberg", "tridiagonal", "ormqr")
+@lower_rule("schur", "hessenberg", "tridiagonal", "ormqr")
 def lower_in_python(ctx, eqn, *values):
     results = call_python(ctx, eqn, values)
     return results if eqn.primitive.multiple_results else results[0]
