@@ -65,7 +65,8 @@ def keep_in_caches(step):
     """The step, with stores that stay in the caches: the next turn reads what they leave."""
     if not isinstance(step, KernelStep):
         return step
-    return replace(step, slotted=without_stream(step.slotted))
+    made = step.made()._replace(slotted=without_stream(step.slotted))
+    return replace(step, made=lambda: made)
 
 
 def cut_blocks(step, blocks: Blocks) -> tuple[tuple[int, ...], int, int]:

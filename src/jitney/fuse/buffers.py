@@ -5,6 +5,7 @@ decided by `plan_buffers.py`. A `View` is how a node is found in a buffer.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -61,18 +62,51 @@ def whole(buffer: Buffer, shape) -> View:
     return View(buffer, tuple(shape), af.contiguous_strides(shape))
 
 
-@dataclass
-class KernelStep:
-    """Run a fused kernel over its rows. `buffers[i]` is the kernel's buffer i. `alone`: by one
-    thread (localize.py)."""
+class MadeKernel(NamedTuple):
+    """A kernel after all passes: with its slots, its live expressions, nanoseconds (estimate)."""
 
     slotted: Any
     used: list
+    cost: float
+
+
+class Late:
+    """What is made when it is first asked for."""
+
+    def __init__(self, make: Callable[[], MadeKernel]):
+        self._make: Callable[[], MadeKernel] | None = make
+        self._found: MadeKernel | None = None
+
+    def __call__(self) -> MadeKernel:
+        if self._make is not None:
+            self._found, self._make = self._make(), None
+        assert self._found is not None
+        return self._found
+
+
+@dataclass
+class KernelStep:
+    """Run a fused kernel over its rows. `buffers[i]` is the kernel's buffer i. `alone`: by one
+    thread (localize.py). `made` gives the kernel as the passes leave it; most kernels of a
+    partition's first rounds are never looked at (of users' programs three in five)."""
+
+    made: Callable[[], MadeKernel]
     buffers: list[Buffer]
     writes: set[int]
-    cost: float
     name: str = ""
     alone: bool = False
+
+    @property
+    def slotted(self) -> Any:
+        return self.made().slotted
+
+    @property
+    def used(self) -> list:
+        return self.made().used
+
+    @property
+    def cost(self) -> float:
+        return self.made().cost
 
 
 @dataclass

@@ -16,12 +16,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ..graph.elementwise import is_elementwise
 from ..ir.node import Node
 from ..ir.types import kind_of
-from .buffers import KernelStep, View
+from .buffers import KernelStep, Late, MadeKernel, View
 from .number_slots import signed
 from .pull_rules import PULL_RULES
 from .pull_views import is_structural
@@ -45,15 +46,14 @@ class Description(NamedTuple):
 
 
 class Template(NamedTuple):
-    """A kernel without its buffers: `places` number the nodes whose buffers it uses."""
+    """A kernel without its buffers: `places` number the nodes whose buffers it uses, `literals` are
+    those of the program it was written for."""
 
     log: list[tuple]
-    slotted: Any
-    used: Any
+    made: Callable[[], MadeKernel]
     places: tuple[int, ...]
     modes: tuple[str, ...]
-    cost: float
-    literals: list[tuple[int, int]]  # (slot, number of the literal)
+    literals: list[tuple]
 
 
 def describe(partition: Any, roots: list[tuple[Node, View]]) -> Description | None:
@@ -210,31 +210,21 @@ def remember(described: Description, recorder: Recorder, step: KernelStep, modes
     if any(b.id not in places for b in step.buffers):
         return
     found = tuple([places[b.id] for b in step.buffers])
-    slots = _literal_slots(described, step)
-    _known[described.key] = Template(list(recorder.log), step.slotted, step.used, found, modes,
-                                     step.cost, slots)
+    _known[described.key] = Template(list(recorder.log), step.made, found, modes,
+                                     described.literals)
     while len(_known) > LIMIT:
         _known.popitem(last=False)
 
 
-def _literal_slots(described: Description, step: KernelStep) -> list[tuple[int, int]]:
-    numbers = {literal: i for i, literal in enumerate(described.literals)}
-    found = []
-    for x in step.used:
+def _with_literals(template: Template, literals: list[tuple]) -> MadeKernel:
+    """The kernel with this program's literals in the slots of the other one's."""
+    made = template.made()
+    values, numbers = list(made.slotted.values), {x: i for i, x in enumerate(template.literals)}
+    for x in made.used:
         if x.op == "param" and (x.dtype, x.attrs[0]) in numbers:
-            slot = int(step.slotted.params[x.id][1:])
-            found.append((slot, numbers[x.dtype, x.attrs[0]]))
-    return found
-
-
-def _with_literals(template: Template, literals: list[tuple]) -> Any:
-    """The kernel with this program's literals in its slots."""
-    if not template.literals:
-        return template.slotted
-    values = list(template.slotted.values)
-    for slot, number in template.literals:
-        values[slot] = signed(literals[number][1])
-    return dataclasses.replace(template.slotted, values=values)
+            slot = int(made.slotted.params[x.id][1:])
+            values[slot] = signed(literals[numbers[x.dtype, x.attrs[0]]][1])
+    return made._replace(slotted=dataclasses.replace(made.slotted, values=values))
 
 
 def reuse(partition: Any, described: Description, outs: list[View]) -> KernelStep | None:
@@ -261,8 +251,10 @@ def reuse(partition: Any, described: Description, outs: list[View]) -> KernelSte
     buffers = [outs[OUT - i].buffer if i <= OUT else partition.view_of(nodes[i]).buffer
                for i in template.places]
     writes = {b.id for b, mode in zip(buffers, template.modes, strict=True) if mode != "in"}
-    slotted = _with_literals(template, described.literals)
-    return KernelStep(slotted, template.used, buffers, writes, template.cost)
+    made, literals = template.made, described.literals
+    if literals != template.literals:
+        made = Late(lambda: _with_literals(template, literals))
+    return KernelStep(made, buffers, writes)
 
 
 def forget() -> None:

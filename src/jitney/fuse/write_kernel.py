@@ -2,7 +2,7 @@
 
 In: a partition and the roots that one kernel computes, with the views they belong in. Out: the
 `KernelStep`, added to an item; what the kernel reads that is stored nowhere has been asked of the
-partition. The passes over a kernel are listed in `_step_of`.
+partition. The passes over a kernel are listed in `_through_passes`.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+from ..ir.target import CpuTarget
 from . import pull_gather, pull_views  # noqa: F401  (they register the rules)
 from .add_negatives import add_negatives
 from .ask_for_results import ask_for_results
 from .bound_exponentials import bound_exponentials
-from .buffers import Item, KernelStep
+from .buffers import Item, KernelStep, Late, MadeKernel
 from .build_kernel import KernelBuilder, NeedRows, finish_kernel
 from .choose_rows import choose_rows
 from .contract import contract_products
@@ -38,7 +39,7 @@ from .space_rows import space_rows
 from .split_axes import MOST_SPLITS, NeedSplit
 from .stagger_turns import stagger_turns
 from .watch_less import watch_less
-from .write_out import has_short_columns, is_short_enough, short_last_axes
+from .write_out import has_short_axis, has_short_columns, is_short_enough, short_last_axes
 
 
 def emit_kernel(partition: Any, roots, item: Item, position=None, beside=()) -> None:
@@ -73,14 +74,14 @@ def _written(partition: Any, roots, position, described, beside) -> KernelStep:
     builder, recorder, stores, rows = _pulled(partition, roots, position, described, beside)
     step = _step_of(partition, builder, stores, roots[0][0].op)
     axes = 0
-    if not beside and position is None:
+    if not beside and position is None and has_short_axis(builder):
         axes = short_last_axes(step, builder, roots) or int(has_short_columns(step, builder))
     if axes:
-        builder = KernelBuilder(recorder, roots, rows, axes, builder.shape)
-        written = _step_of(partition, builder, _stores(builder, roots, None), roots[0][0].op)
-        step = written if is_short_enough(written, step) else step
+        other = KernelBuilder(recorder, roots, rows, axes, builder.shape)
+        written = _step_of(partition, other, _stores(other, roots, None), roots[0][0].op)
+        step, builder = (written, other) if is_short_enough(written, step) else (step, builder)
     if described is not None:
-        modes = tuple([mode for _, mode in step.slotted.kernel.buffers])
+        modes = tuple([mode for _, mode in builder.buffers])
         remember(described, recorder, step, modes, [view for _, view in roots])
     return step
 
@@ -130,28 +131,38 @@ def _stores(builder: KernelBuilder, roots, position) -> list[Store]:
 
 
 def _step_of(partition: Any, builder: KernelBuilder, stores, label: str) -> KernelStep:
-    kernel = finish_kernel(builder, stores, label)
+    """A step whose kernel goes through the passes when it is looked at. What is kept until then
+    does not hold on to the partition, for the step may be remembered (reuse_kernel.py)."""
+    kernel, is_written_out = finish_kernel(builder, stores, label), bool(builder.written_out)
+    target, is_nested = partition.target, partition.is_nested
+    buffers = [partition.buffers[i] for i in builder.buffer_ids]
+    made = Late(lambda: _through_passes(kernel, target, is_nested, is_written_out))
+    return KernelStep(made, buffers, _written_by(kernel, buffers))
+
+
+def _through_passes(
+    kernel: Kernel, target: CpuTarget, is_nested: bool, is_written_out: bool
+) -> MadeKernel:
     used = contract_products(kernel, live_expressions(kernel))
-    cost = schedule_kernel(kernel, used, partition.target, repeated=partition.is_nested)
+    cost = schedule_kernel(kernel, used, target, repeated=is_nested)
     used = choose_rows(kernel, fold_conditions(kernel, used))
-    reach_memory(kernel, used, partition.target)
+    reach_memory(kernel, used, target)
     used = bound_exponentials(kernel, raise_exponentials(kernel, used))
     used = multiply_shares(kernel, used)
     watch_less(kernel, used)
-    pipeline_rows(kernel, used, partition.target)
-    used = guess_greatest(kernel, used, partition.target)
-    gather_ends(kernel, used, partition.target)
-    used = pair_rows(kernel, used, partition.target)
-    space_rows(kernel, used, partition.target)
-    used = raise_shares(kernel, used, partition.target)
-    used = add_negatives(kernel, used, partition.target)
-    ask_for_results(kernel, used, partition.target)
-    stagger_turns(kernel, used, partition.target, repeated=partition.is_nested)
-    find_by_blocks(kernel, partition.target)
-    if builder.written_out:
-        move_blocks(kernel, used, partition.target)
-    buffers = [partition.buffers[i] for i in builder.buffer_ids]
-    return KernelStep(number_slots(kernel, used), used, buffers, _written_by(kernel, buffers), cost)
+    pipeline_rows(kernel, used, target)
+    used = guess_greatest(kernel, used, target)
+    gather_ends(kernel, used, target)
+    used = pair_rows(kernel, used, target)
+    space_rows(kernel, used, target)
+    used = raise_shares(kernel, used, target)
+    used = add_negatives(kernel, used, target)
+    ask_for_results(kernel, used, target)
+    stagger_turns(kernel, used, target, repeated=is_nested)
+    find_by_blocks(kernel, target)
+    if is_written_out:
+        move_blocks(kernel, used, target)
+    return MadeKernel(number_slots(kernel, used), used, cost)
 
 
 def add_kernel(kernel: Kernel, buffers, item: Item, cost: float, small: int = 1) -> None:
@@ -159,7 +170,8 @@ def add_kernel(kernel: Kernel, buffers, item: Item, cost: float, small: int = 1)
     used = contract_products(kernel, live_expressions(kernel))
     kernel.small = small
     writes = _written_by(kernel, buffers)
-    item.add(KernelStep(number_slots(kernel, used), used, buffers, writes, cost))
+    made = MadeKernel(number_slots(kernel, used), used, cost)
+    item.add(KernelStep(lambda: made, buffers, writes))
 
 
 def _written_by(kernel: Kernel, buffers) -> set[int]:

@@ -17,6 +17,11 @@ MOST_EXPRESSIONS = 300  # of all elements: more would only make the kernel longe
 MOST_REPEATED = 1000  # before what they have in common is found
 
 
+def has_short_axis(builder) -> bool:
+    """Whether a kernel may have one of these: the last axis of its loops is short."""
+    return len(builder.shape) > 1 and builder.shape[-1] <= SHORT_AXIS
+
+
 def short_last_axes(step, builder, roots: list[tuple[Node, object]]) -> int:
     """See the module's text; 0 for most kernels."""
     kernel, shape = step.slotted.kernel, builder.shape
