@@ -27,6 +27,16 @@ def test_constants_are_exact():
     assert emitter().constant("float", 1.0, 8).names == ("splat (float 0x3FF0000000000000)",)
 
 
+def test_only_whole_registers_are_sealed():
+    e = Emitter(harness.best_target())
+    lanes = e.target.vector_bits // 32
+    assert e.sealed("%x", "float", lanes) == "%t1"
+    assert f'call <{lanes} x float> asm ""' in e.lines[0] and f'0"(<{lanes} x float> %x)' in e.lines[0]
+    for type_, lanes in (("i1", 16), ("float", 2), ("float", 64), ("half", 16), ("float", 12)):
+        assert e.sealed("%x", type_, lanes) == "%x"
+    assert len(e.lines) == 1
+
+
 def test_an_instruction_is_written_once():
     e = emitter()
     x = Value(("%x",), "float", 8)

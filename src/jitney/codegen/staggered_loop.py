@@ -155,6 +155,8 @@ def type_of(text: str) -> str:
 
     >>> type_of("  %a = fcmp olt <16 x float> %x, %y")
     '<16 x i1>'
+    >>> type_of('  %a = call <8 x i64> asm "", "=v,0"(<8 x i64> %x)')
+    '<8 x i64>'
     """
     right = text.split(" = ", 1)[1]
     operation, types = right.split()[0], TYPE.findall(right)

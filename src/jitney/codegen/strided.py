@@ -59,15 +59,15 @@ def _pick(e, type_, parts, step, skip, lanes, back=False):
         order = range(lanes - 1, -1, -1) if back and step == 1 else range(lanes)
         picks, pairs = [2 * i + odd for i in order], zip(parts[::2], parts[1::2], strict=True)
         parts = [_shuffle(e, type_, a, b, picks, lanes) for a, b in pairs]
+    where = [step * i + skip for i in (range(lanes - 1, -1, -1) if back else range(lanes))]
+    if step == 1:
+        return parts[0]
     found = parts[0]
-    for k in range(1, step):
-        picks = []
-        for i in range(lanes):
-            at = step * (lanes - 1 - i if back else i) + skip
-            before = at if k == 1 else i  # what was found so far is in its lane already
-            picks.append(lanes + at % lanes if at // lanes == k else min(before, lanes - 1))
+    for k in range(1, step):  # an odd step meets each lane once, so all elements fit in one vector
+        here = {at % lanes for at in where if at // lanes == k}
+        picks = [lanes + i if i in here else i for i in range(lanes)]
         found = _shuffle(e, type_, found, parts[k], picks, lanes)
-    return found
+    return _shuffle(e, type_, found, found, [at % lanes for at in where], lanes)
 
 
 def store(e, code, pointer, place, values, lanes, mask=None, stream=False):
@@ -99,7 +99,9 @@ def _in_memory(e, code, value, lanes):
 def _weave_all(e, type_, names, step, lanes) -> list[str]:
     """All vectors of the result. Where all values are given and the step is even, the even values
     are woven, and the odd ones, then these with one another: 24 shuffles for 8, and not 56."""
-    if step % 2 or len(names) < step:
+    if step % 2:
+        return _weave_odd(e, type_, names, step, lanes)
+    if len(names) < step:
         where = [divmod(i, step) for i in range(step * lanes)]
         parts = [where[k * lanes : (k + 1) * lanes] for k in range(step)]
         return [_weave(e, type_, names, part, lanes) for part in parts]
@@ -110,6 +112,25 @@ def _weave_all(e, type_, names, step, lanes) -> list[str]:
     halves = [[lanes * (i % 2) + (start + i) // 2 for i in range(lanes)] for start in (0, lanes)]
     pairs = zip(even, odd, strict=True)
     return [_shuffle(e, type_, a, b, picks, lanes) for a, b in pairs for picks in halves]
+
+
+def _weave_odd(e, type_, names, step, lanes) -> list[str]:
+    """All vectors of the result: each value's elements in the lanes they will have, in whichever
+    vector (an odd step meets each lane once), and then blends."""
+    turned = {}
+    for k, name in names.items():
+        lane_of = {(step * i + k) % lanes: i for i in range(lanes)}
+        turned[k] = _shuffle(e, type_, name, name, [lane_of[j] for j in range(lanes)], lanes)
+    found = []
+    for first in range(0, step * lanes, lanes):
+        blended = None
+        for k, name in turned.items():
+            here = [(first + j) % step == k for j in range(lanes)]
+            picks = [lanes + j if own else j for j, own in enumerate(here)]
+            blended = name if blended is None else _shuffle(
+                e, type_, blended, name, picks, lanes)
+        found.append(blended)
+    return found
 
 
 def _weave(e, type_, names, where, lanes):
@@ -152,4 +173,5 @@ def _allowed(e, chosen, wanted, lanes, step, k):
 def _shuffle(e, type_, a, b, picks, lanes):
     order = ", ".join(f"i32 {p}" for p in picks)
     vector = f"<{lanes} x {type_}>"
-    return e.instruction(f"shufflevector {vector} {a}, {vector} {b}, <{lanes} x i32> <{order}>")
+    found = e.instruction(f"shufflevector {vector} {a}, {vector} {b}, <{lanes} x i32> <{order}>")
+    return e.sealed(found, type_, lanes)

@@ -75,10 +75,11 @@ def _exchange(e, groups, shape, part):
 
 
 def shuffle(e, shape: Vectors, a: str, b: str, picks: list[int]) -> str:
-    """Elements picked from `a` followed by `b`."""
+    """Elements picked from `a` followed by `b`, into which LLVM does not look."""
     numbers = [shape.unit * p + k for p in picks for k in range(shape.unit)]
     mask = ", ".join(f"i32 {n}" for n in numbers)
     vector = f"<{shape.lanes * shape.unit} x {shape.type_}>"
-    return e.instruction(
+    found = e.instruction(
         f"shufflevector {vector} {a}, {vector} {b}, <{len(numbers)} x i32> <{mask}>"
     )
+    return e.sealed(found, shape.type_, len(numbers))
