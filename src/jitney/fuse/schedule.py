@@ -271,13 +271,20 @@ def stage_loops(kernel: Kernel) -> list[Loop]:
 
 
 def _longest_last(rows: list[Loop], is_gathered: bool = False) -> list[Loop]:
-    """Vectors along a very short axis would be mostly empty: run them along the one before it, if
-    that is long, whose elements lie nearest; otherwise along the longest one. `is_gathered`: they
-    would not be read whole, either."""
+    """Vectors along a very short axis would be mostly empty: run them along the nearest one before
+    it and other short ones that is long; otherwise along the longest one. `is_gathered`: they would
+    not be read whole, either. (Eight pictures of 64 x 64 x 3, pixels repeated twice along both
+    axes: along rows of 64 of these 10 us, along all 512 lines 336.)"""
     longest = max(reversed(rows), key=lambda lo: lo.extent)  # of equal ones the nearest
     is_large = math.prod([lo.extent for lo in rows]) >= MANY_ELEMENTS
-    if len(rows) > 1 and rows[-2].extent >= (LEAST_STRIDED if is_large else LONG_STAGE):
-        longest = rows[-2]
+    behind = rows[-1].extent
+    for loop in rows[-2::-1]:
+        if loop.extent >= (LEAST_STRIDED if is_large else LONG_STAGE):
+            longest = loop
+            break
+        behind *= loop.extent
+        if behind > SHORT_STRIDE:
+            break
     if rows[-1].extent >= SHORT_AXIS + is_gathered or longest.extent < 4 * rows[-1].extent:
         return rows
     return [lo for lo in rows if lo is not longest] + [longest]
