@@ -29,7 +29,7 @@ from .kernel import Expr, Kernel, Loop, Stream, Tile
 
 LINE_BYTES = 64
 LEAST_EXTENT = 8  # shorter axes are not worth transposing in registers
-MAX_LOADS = 4
+MAX_LOADS = 8
 LINES_ALONG = 4  # of a tile's side
 MAX_SIDE = 128
 SCRATCH_BYTES = 16 << 10  # of all scratch arrays together: half of a first cache

@@ -350,6 +350,8 @@ class GraphBuilder:
     def argreduce(self, kind, x, axis, code) -> Node:
         """Index of the first max or min along an axis (NaN counts as the extreme)."""
         shape = x.shape[:axis] + x.shape[axis + 1 :]
+        if x.shape[axis] == 1:
+            return self.full(0, shape, code)
         return self.table.intern("argreduce", (x,), shape, code, (kind, axis))
 
     def dot(self, a, b, contract, batch, code) -> Node:
