@@ -22,7 +22,7 @@ SHORT_STAGE, LONG_STAGE = 16, 64
 # mirrored pictures of 20 x 3 take a fifth of the time, a field of 32 x 32 x 32 x 3 a fiftieth,
 # rolled rows of 48 half of it, but rolled ones of 16 three times as much.
 MANY_ELEMENTS, LEAST_STRIDED, LEAST_ASKED = 1 << 15, 12, 24
-MOST_MOVED = 6  # instructions of a kernel that moves rows of a few elements
+LANES = 16  # of a vector, and about so many cycles where its elements are gathered or scattered
 NS_PER_OPERATION = 0.3  # one vector instruction, about one a cycle at 3.5 GHz
 NS_PER_BYTE = 0.04  # 25 GB/s
 NARROW = 1 << 30
@@ -329,27 +329,47 @@ def _longest_last(rows: list[Loop], is_gathered: bool = False) -> list[Loop]:
 
 
 def _moves_short_rows(kernel: Kernel, used: list[Expr]) -> bool:
-    """Whether rows of a few elements are moved from places far apart, as pixels are when a picture
-    is turned: a vector for each row, mostly empty, is done before one of the rows' first elements,
-    gathered (400 x 600 x 3 transposed: 199 us, 99 so)."""
-    if kernel.stages or kernel.saved or len(kernel.rows) < 2:
+    """Whether rows of a few elements are moved from or to places far apart, as pixels are when a
+    picture is turned: a vector for each row, mostly empty, is done before one of the rows' first
+    elements, gathered or scattered (400 x 600 x 3 transposed: 199 us, 99 so)."""
+    if kernel.saved or len(kernel.rows) < 2:
         return False
     length, widest = kernel.rows[-1].extent, max(nbytes_of(x.dtype) for x in used)
     least = 3 if widest >= 4 else 2  # pairs of these are turned in squares (tiles.py)
-    if not least <= length <= SHORT_AXIS or kernel.rows[-2].extent < SHORT_STAGE:
+    rows = math.prod([lo.extent for lo in kernel.rows[:-1]])
+    if not least <= length < SHORT_AXIS + 1 or rows < SHORT_STAGE:
         return False
-    is_large = math.prod([lo.extent for lo in kernel.rows]) >= MANY_ELEMENTS
-    return is_large and sum(map(own_cost, used)) <= MOST_MOVED and _are_far_apart(kernel, used)
+    turns = max([1, *map(trip_count, kernel.stages)])
+    is_large = rows * length * turns >= MANY_ELEMENTS
+    apart, own = _cost_apart(kernel, used), sum(map(own_cost, used))
+    return is_large and apart > 0 and LANES * (own + 2) <= length * (own + apart)
 
 
-def _are_far_apart(kernel: Kernel, used: list[Expr]) -> bool:
-    """Whether rows are read and written along memory, each far from the one before."""
-    outer, row = (lo.variable for lo in kernel.rows[-2:])
+def _cost_apart(kernel: Kernel, used: list[Expr]) -> int:
+    """Of rows that are read and written along memory, each far from the one before: cycles to
+    gather and scatter vectors of their elements, which lie farther apart than some that are picked
+    and woven. 0 where some rows do not lie along memory, or may be written out."""
+    row, chosen = kernel.rows[-1].variable, _longest_last(kernel.rows)[-1].variable
     places = list(_affines(kernel, used))
     is_along = all(af.coefficient_of(place, row) in (0, 1) for place in places)
-    is_stored = all(af.coefficient_of(store.position, row) == 1 for store in kernel.stores)
-    steps = [abs(af.coefficient_of(place, outer)) for place in places]
-    return is_along and is_stored and max(steps) > SHORT_STRIDE
+    stores = [s for stage in kernel.stages for s in stage.stores] + kernel.stores
+    if not is_along or any(af.coefficient_of(store.position, row) != 1 for store in stores):
+        return 0
+    loads = [x for x in used if x.op == "load"]
+    behind = math.prod([lo.extent for lo in _loops_behind(kernel.rows, chosen)])
+    ends = {abs(af.coefficient_of(store.position, chosen)) for store in stores}
+    is_near = all(abs(af.coefficient_of(x.attrs[1], chosen)) <= SHORT_STRIDE for x in loads)
+    is_short = ends == {behind} and behind <= SHORT_STRIDE and not kernel.stages
+    if is_short and is_near and not any(x.args for x in loads):
+        return 0  # rather written out (write_out.py), elements picked and woven
+    places = [*(x.attrs[1] for x in loads), *(store.position for store in stores)]
+    return LANES * sum(abs(af.coefficient_of(at, chosen)) > SHORT_AXIS for at in places)
+
+
+def _loops_behind(rows: list[Loop], variable: int) -> list[Loop]:
+    """The loops inside that of a variable."""
+    number = next(i for i, lo in enumerate(rows) if lo.variable == variable)
+    return rows[number + 1 :]
 
 
 def _is_gathered(kernel: Kernel, used: list[Expr]) -> bool:

@@ -66,10 +66,15 @@ def has_short_columns(step, builder) -> bool:
 
 def is_short_enough(step, before) -> bool:
     """Whether a kernel that has been written out should be: what was transposed by tiles still is
-    (the axes of 4 x 500 x 500 in reverse order: 4.1 ms, written out .8)."""
+    (the axes of 4 x 500 x 500 in reverse order: 4.1 ms, written out .8), and nothing is gathered
+    under masks (every third row of two arrays of 64 x 4, one behind the other: 80 us, 11 so)."""
     kernel = step.slotted.kernel
     if kernel.blocks:
         return True
     is_tiled = kernel.tile is not None or before.slotted.kernel.tile is None
+    lane = kernel.rows[-1].variable if kernel.rows else -1
+    if any(x.op == "load" and x.args and abs(coefficient_of(x.attrs[1], lane)) > SHORT_AXIS
+           for x in step.used):  # gathered, each under its mask
+        return False
     is_long = len(kernel.stores) > SHORT_STRIDE * len({store.buffer for store in kernel.stores})
     return len(step.used) <= MOST_EXPRESSIONS and is_tiled and not is_long
