@@ -123,12 +123,11 @@ def _weave_odd(e, type_, names, step, lanes) -> list[str]:
         turned[k] = _shuffle(e, type_, name, name, [lane_of[j] for j in range(lanes)], lanes)
     found = []
     for first in range(0, step * lanes, lanes):
-        blended = None
-        for k, name in turned.items():
+        (_, blended), *others = turned.items()
+        for k, name in others:
             here = [(first + j) % step == k for j in range(lanes)]
             picks = [lanes + j if own else j for j, own in enumerate(here)]
-            blended = name if blended is None else _shuffle(
-                e, type_, blended, name, picks, lanes)
+            blended = _shuffle(e, type_, blended, name, picks, lanes)
         found.append(blended)
     return found
 
