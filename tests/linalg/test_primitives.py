@@ -145,7 +145,7 @@ def test_eigh(dtype, n):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_forms_computed_in_python(dtype):
+def test_forms_of_any_square_matrix(dtype):
     for n in (1, 2, 5):
         for shape in shapes(n, n):
             a = random(shape, dtype)

@@ -170,22 +170,24 @@ def test_sums_in_pieces_keep_minus_zero():
 
 @pytest.mark.parametrize("name", ["f32", "f64", *INTEGERS])
 @pytest.mark.parametrize("op", ["min", "max"])
-def test_extremes_in_pieces_are_those_of_one_list(op, name):
+@pytest.mark.parametrize("count", [301, 5000])  # the longer list is one of runs
+def test_extremes_in_pieces_are_those_of_one_list(count, op, name):
     """Bit for bit, the first NaN of each element included."""
     rng = np.random.default_rng(6)
     base, update = (
-        rng.normal(scale=40, size=n).astype(np.int8).astype(DTYPES[name]) for n in (40, 301)
+        rng.normal(scale=40, size=n).astype(np.int8).astype(DTYPES[name]) for n in (40, count)
     )
     if name[0] == "f":
         bits = update.view(f"u{update.itemsize}")
         update[::17], update[5::9], base[::5] = np.nan, -0.0, 0.0
         bits[::17] += np.arange(len(bits[::17]), dtype=bits.dtype)  # tells one NaN from another
-    index = rng.integers(-5, 45, 301).astype(np.int32)
+    index = rng.integers(-5, 45, count).astype(np.int32)
+    index = index if count == 301 else np.sort(index)
     want = base.copy()
-    call(f"scatter_{op}_{name}", [want, index, update], [301, 1, 40, 4, 1], 1)
+    call(f"scatter_{op}_{name}", [want, index, update], [count, 1, 40, 4, 1], 1)
     for pieces in (1, 2, 3, 8):
         out, work = base.copy(), np.full((pieces - 1, 40), 99, DTYPES[name])
-        params = [301, 1, 40, 4, pieces, 40]
+        params = [count, 1, 40, 4, pieces, 40]
         call(f"scatter_{op}_pieces_{name}", [out, index, update, work], params, pieces, 1)
         call(f"{op}_pieces_{name}", [out, work], [40, pieces, 40], 40, 7)
         assert same_bits(out, want) and out.tobytes() == want.tobytes()

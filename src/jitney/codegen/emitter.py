@@ -12,9 +12,7 @@ from .instructions import Instructions, Value
 LINE_BYTES = 64
 IN_REGISTERS = 4  # constants of multiply-adds that are left to LLVM
 MOST_PLACES = 8  # of one constant in memory
-
-
-BITS = {"double": 64, "i64": 64, "float": 32, "i32": 32, "i16": 16, "i8": 8}  # of a register's
+IN_ASSEMBLY = {"double", "i64", "float", "i32", "i16", "i8"}  # elements of its vectors
 
 
 class Emitter(Instructions):
@@ -34,10 +32,10 @@ class Emitter(Instructions):
         deep. Where they are what they should be that is for nothing: rows of 16 turned in registers
         take 39 ms to compile so, and 29 sealed, and the code is the same; third elements picked 56
         and 29 (263 users' programs: LLVM takes .95 of the time)."""
-        bits = lanes * BITS.get(type_, 0)
-        if self.target.arch != "x86_64" or bits not in (128, 256, 512) or (
-            bits > self.target.vector_bits
-        ):
+        if self.target.arch != "x86_64" or type_ not in IN_ASSEMBLY:
+            return name
+        bits = lanes * bits_of_type(type_)
+        if bits not in (128, 256, 512) or bits > self.target.vector_bits:
             return name
         vector, letter = f"<{lanes} x {type_}>", "v" if self.target.avx512 else "x"
         return self.instruction(f'call {vector} asm "", "={letter},0"({vector} {name})')

@@ -292,8 +292,8 @@ def _nearest_last(kernel: Kernel, used: list[Expr]) -> list[Loop]:
     x 200 x 16, transposed: 322 to 25 us)."""
     rows, lasts = kernel.rows, [s.loops[-1].variable for s in kernel.stages if s.loops]
     is_plain = all(not s.stores and not s.saves and s.loops for s in kernel.stages)
-    if len(rows) < 2 or not lasts or not is_plain or any(lo.chunk_row is not None
-                                                         for lo in stage_loops(kernel)):
+    is_cut = any(lo.chunk_row is not None for lo in stage_loops(kernel))
+    if len(rows) < 2 or not lasts or not is_plain or is_cut:
         return rows
     places = [x.attrs[1] for x in used if x.op == "load" and not x.variables.isdisjoint(lasts)]
     near = [v for v in (rows[-1].variable, *lasts)

@@ -67,7 +67,7 @@ def _fill(node):
 
 
 # Sums of halves are rounded once, not at each update, where there are so many for each element on
-# average, and so many of all: that is sooner done, and 256 ones in bfloat16 and another are 256.
+# average, and so many of all: that is sooner done, and one by one 600 ones end at 256 in bfloat16.
 LONG_LIST, MANY_SUMMED = 4, 4096
 _SCATTER = {
     "scatter": "set",
