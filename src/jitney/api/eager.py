@@ -6,7 +6,6 @@ avals, parameters, mode); there is no second execution engine.
 
 from __future__ import annotations
 
-import weakref
 from collections import OrderedDict
 from typing import Any
 
@@ -20,6 +19,7 @@ from jitney.api.nan_location import place_in_application
 from jitney.api.propagation import PLACING
 from jitney.base import config, debug, dtypes
 from jitney.base.lazy import lazy_module
+from jitney.base.weak_memo import WeakMemo
 from jitney.core.avals import get_aval
 from jitney.core.calls import jit_p
 from jitney.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
@@ -29,7 +29,7 @@ from jitney.core.staging import effects_of_application
 _reuse_kernel = lazy_module("jitney.fuse.reuse_kernel")
 _LIMIT = 4096
 _programs: OrderedDict[tuple, Runnable] = OrderedDict()
-_of_closed: weakref.WeakKeyDictionary[ClosedJaxpr, Runnable] = weakref.WeakKeyDictionary()
+_of_closed: WeakMemo[ClosedJaxpr, Runnable] = WeakMemo()
 
 
 def evaluate(primitive: Primitive, args: tuple, params: dict) -> Any:

@@ -17,7 +17,6 @@ import builtins
 import enum
 import functools
 import types
-import weakref
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable
 from typing import Any
@@ -25,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from jitney import _native
+from jitney.base.weak_memo import WeakMemo
 from jitney.core.primitive import Primitive
 from jitney.core.trace import Tracer
 
@@ -349,7 +349,7 @@ def _names_of(code: types.CodeType) -> frozenset:
 
 # --- the tables ------------------------------------------------------------------------------
 
-_by_object: weakref.WeakKeyDictionary[Any, FunctionIdentity] = weakref.WeakKeyDictionary()
+_by_object: WeakMemo[Any, FunctionIdentity] = WeakMemo()
 _light: OrderedDict[Any, _Entry] = OrderedDict()
 _heavy: OrderedDict[Any, _Entry] = OrderedDict()
 
@@ -400,7 +400,7 @@ def _by_content(fun: Any) -> FunctionIdentity:
     return found.identity
 
 
-_methods: weakref.WeakKeyDictionary[Any, dict] = weakref.WeakKeyDictionary()
+_methods: WeakMemo[Any, dict] = WeakMemo()
 
 
 def _of_method(method: types.MethodType) -> FunctionIdentity:

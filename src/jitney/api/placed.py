@@ -10,7 +10,6 @@ takes arrays without a sharding only, and those calls come here every time.
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,6 +18,7 @@ import numpy as np
 from jitney import _native
 from jitney.api.propagation import places, result_shardings
 from jitney.base import config
+from jitney.base.weak_memo import WeakMemo
 from jitney.core import avals
 from jitney.core.avals import Array, get_aval
 from jitney.core.jaxpr import ClosedJaxpr
@@ -165,7 +165,7 @@ def check_devices(leaves: Sequence, names: Callable[[], Sequence[str]], function
                 f"{shown[1]}. Move one of them with jax.device_put(x, sharding).")
 
 
-_memo: weakref.WeakKeyDictionary[ClosedJaxpr, dict] = weakref.WeakKeyDictionary()
+_memo: WeakMemo[ClosedJaxpr, dict] = WeakMemo()
 
 
 def program_places(closed: ClosedJaxpr) -> bool:

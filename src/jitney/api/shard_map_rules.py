@@ -14,7 +14,6 @@ and cotangents of results that are not split are divided among the positions.
 from __future__ import annotations
 
 import math
-import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -23,6 +22,7 @@ import numpy as np
 from jitney import _native
 from jitney.api.compile import Runnable, make_runnable
 from jitney.api.jit import when_clearing
+from jitney.base.weak_memo import WeakMemo
 from jitney.core.avals import ShapedArray
 from jitney.core.dce import dce_jaxpr, define_dce
 from jitney.core.interpret import eval_closed
@@ -77,7 +77,7 @@ def _shown(params: dict, eqn: JaxprEqn) -> dict:
 
 # --- running --------------------------------------------------------------------------------------
 
-_compiled: weakref.WeakKeyDictionary[ClosedJaxpr, Runnable] = weakref.WeakKeyDictionary()
+_compiled: WeakMemo[ClosedJaxpr, Runnable] = WeakMemo()
 when_clearing(_compiled.clear)
 
 
@@ -170,7 +170,7 @@ class _Frame:
         return tuple(a for a in self.axes if a not in mentioned(spec))
 
 
-_memo: weakref.WeakKeyDictionary[ClosedJaxpr, dict] = weakref.WeakKeyDictionary()
+_memo: WeakMemo[ClosedJaxpr, dict] = WeakMemo()
 
 
 def _remembered(closed: ClosedJaxpr, key: tuple, make: Callable) -> Any:

@@ -6,10 +6,10 @@ Its type, meaning and dead-code rule follow from the program it holds.
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Sequence
 from typing import Any
 
+from jitney.base.weak_memo import WeakMemo
 from jitney.core import interpret
 from jitney.core.dce import dce_jaxpr, define_dce, prune_constants
 from jitney.core.jaxpr import ClosedJaxpr, JaxprEqn
@@ -52,7 +52,7 @@ def bind_jit(closed: ClosedJaxpr, args: Sequence[Any], name: str, *,
 
 # closed jaxpr -> {(wanted outputs, keep unused inputs): (used inputs, smaller closed jaxpr)}, so
 # that programs shared by several equations stay shared
-_smaller: weakref.WeakKeyDictionary[ClosedJaxpr, dict] = weakref.WeakKeyDictionary()
+_smaller: WeakMemo[ClosedJaxpr, dict] = WeakMemo()
 
 
 def _shrink(closed: ClosedJaxpr, wanted: tuple, keep_unused: bool) -> tuple[list, ClosedJaxpr]:

@@ -11,7 +11,6 @@ Invariant: the results are those of the program without checks.
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,6 +20,7 @@ import numpy as np
 from jitney import lax
 from jitney import numpy as jnp
 from jitney.base import dtypes
+from jitney.base.weak_memo import WeakMemo
 from jitney.core.avals import ShapedArray, get_aval
 from jitney.core.calls import bind_jit
 from jitney.core.interpret import literal_value
@@ -216,7 +216,7 @@ def _zeros(sites: Sequence[Site]) -> list:
 
 # --- walking ---------------------------------------------------------------------------------
 
-_memo: weakref.WeakKeyDictionary[ClosedJaxpr, dict] = weakref.WeakKeyDictionary()
+_memo: WeakMemo[ClosedJaxpr, dict] = WeakMemo()
 
 
 def functionalized(closed: ClosedJaxpr, errors: frozenset) -> tuple[ClosedJaxpr, tuple]:

@@ -7,13 +7,13 @@ Invariant: every variable's cotangent is summed before the equation that made it
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from jitney import _native
 from jitney.base import config
 from jitney.base.source import summarize
+from jitney.base.weak_memo import WeakMemo
 from jitney.core.interpret import literal_value
 from jitney.core.jaxpr import ClosedJaxpr, JaxprEqn, Literal, Var
 from jitney.core.primitive import Primitive
@@ -80,7 +80,7 @@ def _accumulate(found: dict, x: Any, ct: Any) -> None:
 
 # --- programs --------------------------------------------------------------------------------
 
-_transposed: weakref.WeakKeyDictionary[ClosedJaxpr, dict] = weakref.WeakKeyDictionary()
+_transposed: WeakMemo[ClosedJaxpr, dict] = WeakMemo()
 
 
 def transpose_jaxpr(closed: ClosedJaxpr, linear_in: Sequence[bool], nonzero_ct: Sequence[bool],

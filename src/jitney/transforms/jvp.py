@@ -9,12 +9,12 @@ Invariant: a value without a tangent is never wrapped; control flow on known pri
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from jitney import _native
 from jitney.base import dtypes, errors
+from jitney.base.weak_memo import WeakMemo
 from jitney.core.avals import Array, get_aval, to_array
 from jitney.core.interpret import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr
@@ -224,7 +224,7 @@ def jvp_flat(fun: Callable, primals: Sequence, tangents: Sequence) -> tuple[list
 
 # --- programs --------------------------------------------------------------------------------
 
-_jvp_programs: weakref.WeakKeyDictionary[ClosedJaxpr, dict] = weakref.WeakKeyDictionary()
+_jvp_programs: WeakMemo[ClosedJaxpr, dict] = WeakMemo()
 
 
 def jvp_jaxpr(closed: ClosedJaxpr, nonzero_in: Sequence[bool],

@@ -11,11 +11,11 @@ Invariant: work and memory are linear in the number of equations of the function
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from jitney import _native
+from jitney.base.weak_memo import WeakMemo
 from jitney.core.avals import get_aval
 from jitney.core.interpret import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, Var
@@ -87,7 +87,7 @@ class LinearizedProgram(NamedTuple):
     nonzero_out: tuple[bool, ...]
 
 
-_linearized: weakref.WeakKeyDictionary[ClosedJaxpr, dict] = weakref.WeakKeyDictionary()
+_linearized: WeakMemo[ClosedJaxpr, dict] = WeakMemo()
 
 
 def linearize_jaxpr(closed: ClosedJaxpr, nonzero_in: Sequence[bool]) -> LinearizedProgram:

@@ -12,13 +12,13 @@ Invariant: an operand of a recorded equation is a `Var` exactly when it is unkno
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from jitney import _native
 from jitney.base import config
 from jitney.base.source import user_frame
+from jitney.base.weak_memo import WeakMemo
 from jitney.core.avals import ShapedArray, get_aval
 from jitney.core.interpret import eval_jaxpr
 from jitney.core.jaxpr import (
@@ -204,7 +204,7 @@ class Split(NamedTuple):
     residual_avals: tuple[ShapedArray, ...]
 
 
-_splits: weakref.WeakKeyDictionary[ClosedJaxpr, dict] = weakref.WeakKeyDictionary()
+_splits: WeakMemo[ClosedJaxpr, dict] = WeakMemo()
 
 
 def partial_eval_jaxpr(closed: ClosedJaxpr, unknown_in: Sequence[bool],

@@ -8,10 +8,10 @@ Invariant: values are those of the program without `remat2`.
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from jitney.base.weak_memo import WeakMemo
 from jitney.core import interpret
 from jitney.core.calls import jit_p
 from jitney.core.dce import dce_jaxpr, define_dce, prune_constants
@@ -64,7 +64,7 @@ class _Parts(NamedTuple):
     later: ClosedJaxpr
 
 
-_parts: weakref.WeakKeyDictionary[ClosedJaxpr, dict] = weakref.WeakKeyDictionary()
+_parts: WeakMemo[ClosedJaxpr, dict] = WeakMemo()
 
 
 def _remembered(closed: ClosedJaxpr, key: tuple, make: Callable) -> Any:

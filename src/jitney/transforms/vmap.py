@@ -10,11 +10,11 @@ Invariant: what does not depend on the batch is computed once, not batched.
 from __future__ import annotations
 
 import contextlib
-import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from jitney import _native
+from jitney.base.weak_memo import WeakMemo
 from jitney.core.avals import ShapedArray, get_aval
 from jitney.core.interpret import eval_jaxpr
 from jitney.core.jaxpr import ClosedJaxpr, jaxprs_in_params
@@ -320,7 +320,7 @@ def batch_flat(fun: Callable, values: Sequence, dims: Sequence, size: int,
     return _Batch(size, axis_name, mesh_axes).run(fun, values, dims)
 
 
-_batched: weakref.WeakKeyDictionary[ClosedJaxpr, dict] = weakref.WeakKeyDictionary()
+_batched: WeakMemo[ClosedJaxpr, dict] = WeakMemo()
 
 
 def batch_program(closed: ClosedJaxpr, dims: Sequence) -> tuple:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import operator
 import types
-import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -18,6 +17,7 @@ import numpy as np
 
 from jitney import _native
 from jitney.base import dtypes
+from jitney.base.weak_memo import WeakMemo
 from jitney.core.avals import Array, ShapedArray, get_aval, is_value, to_array
 from jitney.core.jaxpr import ClosedJaxpr, DebugInfo, DropVar, Jaxpr, Literal, Var, close_jaxpr
 from jitney.core.staging import JaxprTrace, trace_body, traced_constant
@@ -281,7 +281,7 @@ def joined(avals: Sequence[ShapedArray]) -> ShapedArray:
 
 # --- programs rearranged -------------------------------------------------------------------------
 
-_rearranged: weakref.WeakKeyDictionary[ClosedJaxpr, dict] = weakref.WeakKeyDictionary()
+_rearranged: WeakMemo[ClosedJaxpr, dict] = WeakMemo()
 
 
 def rearrange(closed: ClosedJaxpr, inputs: Sequence[int] | None = None,
