@@ -1,14 +1,15 @@
 """Times single calls in jitney and in JAX by turns, and prints them from the worst ratio on.
 
     python benchmarks/calls/first_and_later.py [--jax-python PATH] [-k sort,random_numbers.]
-                                               [--variants] [--threads 1] [--rounds 3]
-                                               [--json FILE] [--list]
+                                               [--variants] [--drawn SEED:COUNT] [--threads 1]
+                                               [--rounds 3] [--json FILE] [--list]
 
-In: an interpreter that has JAX; parts of `family.name`. Out: for each case the times of a later
-call of both and their ratio (the median of the rounds' ratios), the first calls of both and their
-ratio, and a note if results differ; geometric means by family. Without JAX, jitney's times alone,
-from the slowest. Measured lines go to standard error as they come, the table to standard output.
-Nothing is taken from the disk or left there, so first calls are compiled ones.
+In: an interpreter that has JAX; parts of `family.name`, or a seed and a number of programs drawn by
+chance. Out: for each case the times of a later call of both and their ratio (the median of the
+rounds' ratios), the first calls of both and their ratio, and a note if results differ; geometric
+means by family. Without JAX, jitney's times alone, from the slowest. Measured lines go to standard
+error as they come, the table to standard output. Nothing is taken from the disk or left there, so
+first calls are compiled ones.
 """
 
 import argparse
@@ -25,7 +26,7 @@ import machine  # noqa: E402
 import run  # noqa: E402
 from summaries import families, geometric_mean  # noqa: E402
 
-from calls import catalogue, one_side  # noqa: E402
+from calls import catalogue, drawn, one_side  # noqa: E402
 
 TITLES = ("jitney", "jax", "ratio", "first", "jax's", "ratio")
 
@@ -127,6 +128,7 @@ def options_from(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("-k", default="", help="parts of family.name, with commas between")
     parser.add_argument("--variants", action="store_true", help="all cases, not only the main ones")
+    parser.add_argument("--drawn", help="SEED:COUNT, programs drawn by chance instead of the cases")
     parser.add_argument("--jax-python", help="an interpreter that has JAX")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=0, help="1: one thread each (0: all cores)")
@@ -154,7 +156,10 @@ def measure_all(
 
 def main(arguments: list[str] | None = None) -> None:
     options = options_from(arguments)
-    chosen = catalogue.cases(options.k, options.variants)
+    if options.drawn:
+        chosen = drawn.some_drawn(options.drawn)
+    else:
+        chosen = catalogue.cases(options.k, options.variants)
     if options.list:
         print("\n".join(f"{made.family}.{made.name}" for made in chosen))
         return

@@ -15,7 +15,8 @@ import report  # noqa: E402
 import roofline  # noqa: E402
 import run  # noqa: E402
 from calls import catalogue as calls  # noqa: E402
-from calls import first_and_later  # noqa: E402
+from calls import drawn, first_and_later  # noqa: E402
+from users.catalogue import library  # noqa: E402
 
 
 def test_programs_are_timed_in_their_own_process(tmp_path, capsys):
@@ -269,6 +270,21 @@ def test_single_calls_are_timed_and_a_wrong_one_is_a_line(tmp_path, capsys, monk
     rows = json.loads(report.read_text())["cases"]
     assert [bool(row["errors"]) for row in rows] == [True, False, False, False]
     assert all(0 < row["seconds"]["jitney"] < row["first_call"]["jitney"] for row in rows[1:])
+
+
+def test_drawn_programs_follow_from_their_names():
+    lib, made = library("jitney"), drawn.some_drawn("3:60")
+    names = [case.name for case in drawn.some_drawn("3:60")]
+    assert [case.name for case in made] == names and len(set(names)) == 60
+    for case in made:
+        shapes = [np.shape(leaf) for leaf in lib.tree_leaves(
+            lib.jax.eval_shape(case.build(lib), *case.arguments()))]  # fmt: skip
+        again = drawn.named(case.name)
+        assert again.name == case.name and len(shapes) == 1
+        assert np.prod(shapes[0]) <= drawn.MOST
+        assert (again.arguments()[0] == case.arguments()[0]).all()
+    with pytest.raises(KeyError):
+        drawn.named(made[0].name + "; x.sum(0)")
 
 
 def measured_call(name, seconds, jax):
