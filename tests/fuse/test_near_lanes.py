@@ -33,6 +33,11 @@ PROGRAMS = {
     "runs of seven": ((33, 20, 16, 7), lambda np, x: np.transpose(x[::-1], (3, 1, 2, 0)) * 2),
     "stacked and exchanged": (
         (3, 50, 33), lambda np, x: np.swapaxes(np.stack([x, x + 1], 1), 1, 3)),
+    "exchanged within rows of 33": ((33, 5, 33, 5), lambda np, x: np.transpose(x, (0, 3, 2, 1))),
+    "eight first, last, few": ((8, 32, 64), lambda np, x: np.swapaxes(x, 0, 2)),
+    "shares of short rows, rolled": (
+        (300, 50, 9), lambda np, x: (lambda y: y / np.max(np.abs(y), 2, keepdims=True))(
+            np.roll(x, 1, 1))),
     "extremes of one": ((20, 1, 300), lambda np, x: np.argmax(x, 1) + np.argmin(x, 1)),
     "one of three, chosen": (
         (5000,), lambda np, x: np.choose(
@@ -51,6 +56,15 @@ def test_every_element_is_in_its_place(name):
 def kernels(name) -> str:
     shape, fun = PROGRAMS[name]
     return jax.explain(lambda x: fun(jnp, x), jnp.ones(shape), rounds=1).as_text("kernels")
+
+
+def test_rows_of_few_under_masks_are_read_row_by_row():
+    assert "lane stage" in kernels("shares of short rows, rolled")
+
+
+def test_short_rows_are_whole_from_a_few_thousand_on():
+    for name in ("exchanged within rows of 33", "eight first, last, few"):
+        assert "small 0" in kernels(name), name
 
 
 def test_what_is_reduced_is_read_side_by_side():

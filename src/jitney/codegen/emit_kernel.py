@@ -219,7 +219,9 @@ class KernelEmitter(Accesses, VectorLoops):
     def emit_part(self, variable: int, low: str, high: str) -> None:
         """The elements [low, high) of a row."""
         kernel = self.kernel
-        if kernel.blocks:
+        if kernel.blocks > 1:
+            move_blocks.emit_short_blocks(self, variable, low, high)
+        elif kernel.blocks:
             move_blocks.emit_blocks(self, variable, low, high)
         elif kernel.borders or kernel.near or kernel.stream == Stream.PARTS:
             interior.emit_parts(self, variable, low, high)

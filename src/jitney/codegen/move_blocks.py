@@ -3,12 +3,15 @@
 In: a kernel emitter whose kernel has `blocks` (fuse/move_blocks.py) and a range of its last row
 loop. Out: the loop over the blocks: all vectors of a block are read, and each vector of the result
 is picked from them, two at a time. The last vector of a block that is no multiple of one begins in
-the one before, so that nothing needs a mask and nothing beyond the block is touched.
+the one before, so that nothing needs a mask and nothing beyond the block is touched. Of short
+blocks several are moved at a time, and what a vector has beyond them is written again by the next.
 """
 
+from ..fuse.affine import coefficient_of
 from ..fuse.move_blocks import block_lanes
-from . import memory
+from . import memory, strided
 from .accesses import operand
+from .instructions import Value
 from .transpose_registers import Vectors, shuffle
 
 
@@ -40,6 +43,80 @@ def emit_blocks(k, variable: int, low: str, high: str) -> None:
         return []
 
     k.loop(low, high, "1", [], block, "block")
+
+
+def emit_short_blocks(k, variable: int, low: str, high: str) -> None:
+    """`blocks` rows at a time. The last vectors are cut off by masks, and begin early enough to be
+    of as many rows; where there are fewer, these go one by one."""
+    e, together, count = k.e, k.kernel.blocks, len(k.kernel.stores)
+    moved = _Moved(k, variable)
+    beyond = -(-(moved.shape.lanes - together * count) // count)  # rows that a vector reaches into
+    last = e.instruction(f"sub i64 {high}, {together}")
+    is_long = e.instruction(f"icmp sge i64 {last}, {low}")
+    end = e.instruction(f"select i1 {is_long}, i64 {high}, i64 {low}")
+    end_of_few = e.instruction(f"select i1 {is_long}, i64 {low}, i64 {high}")
+
+    def many(index, _):
+        moved.move(index, together)
+        return [Value((e.instruction(f"add i64 {index}, {together}"),), "i64", 1)]
+
+    def last_ones(index, _):
+        first = e.instruction(f"call i64 @llvm.smin.i64(i64 {index}, i64 {last})")
+        moved.move(first, together, is_cut=True)
+        return []
+
+    def one(index, _):
+        moved.move(index, 1, is_cut=True)
+        return []
+
+    e.declare("declare i64 @llvm.smin.i64(i64, i64)")
+    top = e.instruction(f"sub i64 {last}, {beyond - 1}")
+    (rest,) = k.loop(low, top, str(together), [Value((low,), "i64", 1)], many, "blocks")
+    k.loop(rest.names[0], end, str(together), [], last_ones, "last")
+    k.loop(low, end_of_few, "1", [], one, "block")
+
+
+class _Moved:
+    """Rows of short blocks, read and written at once."""
+
+    def __init__(self, k, variable: int):
+        self.e, stores = k.e, sorted(k.kernel.stores, key=lambda store: store.position[0])
+        loads = [store.expr.attrs[1] for store in stores]
+        first = min(loads, key=lambda place: place[0])
+        self.places = [place[0] - first[0] for place in loads]
+        self.step = coefficient_of(first, variable)
+        self.type_ = memory.memory_type(k.kernel.buffers[stores[0].buffer][0])
+        size = memory.nbytes(self.type_)
+        self.shape = Vectors(self.type_, self.e.target.vector_bits // 8 // size, 1, size)
+        base, distance = k.position_without(first, variable)
+        self.source = f"%b{stores[0].expr.attrs[0]}", (base, operand(distance))
+        self.target = f"%b{stores[0].buffer}", _start(k, stores[0].position, variable)
+
+    def move(self, index: str, rows: int, is_cut: bool = False) -> None:
+        """Rows [index, index + rows); `is_cut`: nothing is written beyond them."""
+        e, lanes, type_ = self.e, self.shape.lanes, self.type_
+        back, number = self.step < 0, index
+        if back and rows > 1:
+            number = e.instruction(f"add i64 {index}, {rows - 1}")
+        read = _pointer(e, self.source[0], type_, self.source[1], number)
+        written = _pointer(e, self.target[0], type_, self.target[1], index)
+        order = range(rows - 1, -1, -1) if back else range(rows)
+        picks = [abs(self.step) * row + place for row in order for place in self.places]
+        begins = _begins(max(picks) + 1, lanes) if max(picks) >= lanes else [0]
+        mask = None if max(picks) >= lanes - 1 else _first(max(picks) + 1, lanes)
+        vector = f"<{lanes} x {type_}>"
+        parts = [
+            memory._vector_load(e, vector, type_, memory.pointer_at(e, read, type_, at), mask)
+            for at in begins
+        ]
+        name = _picked(e, self.shape, parts, begins, picks + [picks[-1]] * (lanes - len(picks)))
+        allowed = _first(len(picks), lanes) if is_cut and len(picks) < lanes else None
+        strided._write(e, type_, written, name, lanes, allowed, False)
+
+
+def _first(count: int, lanes: int) -> str:
+    """A mask of the first lanes."""
+    return "<" + ", ".join(f"i1 {'true' if i < count else 'false'}" for i in range(lanes)) + ">"
 
 
 def _begins(count: int, lanes: int) -> list[int]:

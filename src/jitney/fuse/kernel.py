@@ -224,7 +224,7 @@ class Kernel:
     rolled: bool = False  # the same
     again: RowsAgain = RowsAgain()
     short_stride: int = SHORT_STRIDE
-    blocks: bool = False  # see move_blocks.py
+    blocks: int = 0  # rows moved at a time (see move_blocks.py)
     beside: bool = False  # the stores fill rows' elements that follow one another, in this order
 
 

@@ -134,7 +134,7 @@ class _Writer:
         text += " ends whole" * kernel.whole_ends + " overlaps" * kernel.overlaps
         text += " rows whole" * kernel.whole_rows
         text += " in vectors" * kernel.in_vectors + " early" * kernel.early
-        text += " blocks" * kernel.blocks
+        text += " blocks" * (kernel.blocks > 0) + f" {kernel.blocks}" * (kernel.blocks > 1)
         return text + (f" sweep {kernel.sweep}" if kernel.sweep else "")
 
     def loop(self, loop: Loop) -> str:

@@ -21,7 +21,7 @@ SHORT_STAGE, LONG_STAGE = 16, 64
 # Rows of less than 64 elements with short strides, or with borders, that are no masked loop: 3000
 # mirrored pictures of 20 x 3 take a fifth of the time, a field of 32 x 32 x 32 x 3 a fiftieth,
 # rolled rows of 48 half of it, but rolled ones of 16 three times as much.
-MANY_ELEMENTS, LEAST_STRIDED, LEAST_ASKED = 1 << 15, 12, 24
+WHOLE_ELEMENTS, MANY_ELEMENTS, LEAST_STRIDED, LEAST_ASKED = 1 << 13, 1 << 15, 12, 24
 LANES = 16  # of a vector, and about so many cycles where its elements are gathered or scattered
 NS_PER_OPERATION = 0.3  # one vector instruction, about one a cycle at 3.5 GHz
 NS_PER_BYTE = 0.04  # 25 GB/s
@@ -235,6 +235,8 @@ def _choose_lane(kernel: Kernel, used) -> str:
         last = _longest_last(kernel.rows)[-1]
         if last.extent < SHORT_AXIS:
             return "stage"
+    if longest >= SHORT_AXIS and _gathers_under_masks(used, last):
+        return "stage"
     if longest < SHORT_STAGE and _longest_last(kernel.rows)[-1].extent >= LONG_STAGE:
         return "row"
     if longest < SHORT_AXIS <= last.extent:  # vectors of stages would be half empty
@@ -244,6 +246,16 @@ def _choose_lane(kernel: Kernel, used) -> str:
         is_nearer = last.extent >= longest or _is_nearer_by_rows(kernel, used, last)
         return "row" if is_nearer else "stage"
     return "row" if votes > 0 else "stage"
+
+
+def _gathers_under_masks(used: list[Expr], last: Loop) -> bool:
+    """Whether lanes of rows would collect elements one by one, each under its mask, where all of a
+    row have the same (sums of rows of 12 of 1000 x 100, rolled: 775 to 100 us)."""
+    return any(
+        x.op == "load" and abs(af.coefficient_of(x.attrs[1], last.variable)) > SHORT_AXIS
+        and any(last.variable in mask.variables for mask in x.args)
+        for x in used
+    )  # fmt: skip
 
 
 def _is_nearer_by_rows(kernel: Kernel, used, last: Loop) -> bool:
@@ -314,7 +326,7 @@ def _longest_last(rows: list[Loop], is_gathered: bool = False) -> list[Loop]:
     not be read whole, either. (Eight pictures of 64 x 64 x 3, pixels repeated twice along both
     axes: along rows of 64 of these 10 us, along all 512 lines 336.)"""
     longest = max(reversed(rows), key=lambda lo: lo.extent)  # of equal ones the nearest
-    is_large = math.prod([lo.extent for lo in rows]) >= MANY_ELEMENTS
+    is_large = math.prod([lo.extent for lo in rows]) >= WHOLE_ELEMENTS
     behind = rows[-1].extent
     for loop in rows[-2::-1]:
         if loop.extent >= (LEAST_STRIDED if is_large else LONG_STAGE):
@@ -401,7 +413,7 @@ def _smallness(kernel, used, elements, repeated) -> int:
     if elements <= SMALL_ELEMENTS and not repeated:
         return 2
     if kernel.lane == "row":
-        least = _least_whole(kernel, used) if elements >= MANY_ELEMENTS else LONG_STAGE
+        least = _least_whole(kernel, used) if elements >= WHOLE_ELEMENTS else LONG_STAGE
         return int(kernel.rows[-1].extent < least)
     return int(kernel.lane == "stage" and max(trip_count(s) for s in kernel.stages) < 64)
 
