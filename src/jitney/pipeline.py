@@ -36,6 +36,7 @@ from .fuse.plan_buffers import plan_buffers
 from .fuse.schedule import lanes_of
 from .graph.block_moments import block_moments
 from .graph.cancel_transposes import cancel_transposes
+from .graph.join_results import join_results
 from .graph.split_joined_reductions import split_joined_reductions
 from .graph.split_short_groups import split_short_groups
 from .ir.types import nbytes_of
@@ -68,6 +69,7 @@ def compile_graph(graph, table, out_avals, donated=None, times=None) -> Executab
     log = StageLog(graph.name)
     begin = clock()
     graph = split_joined_reductions(cancel_transposes(graph, table), table)
+    graph = join_results(graph, table)
     graph = split_short_groups(graph, table)
     graph = block_moments(graph, table)
     times["graph"] = times.get("graph", 0) + clock() - begin

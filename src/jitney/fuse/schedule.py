@@ -20,8 +20,10 @@ SMALL_ELEMENTS = 2048  # below this a call is dispatch, and a short compile matt
 SHORT_STAGE, LONG_STAGE = 16, 64
 # Rows of less than 64 elements with short strides, or with borders, that are no masked loop: 3000
 # mirrored pictures of 20 x 3 take a fifth of the time, a field of 32 x 32 x 32 x 3 a fiftieth,
-# rolled rows of 48 half of it, but rolled ones of 16 three times as much.
-WHOLE_ELEMENTS, MANY_ELEMENTS, LEAST_STRIDED, LEAST_ASKED = 1 << 13, 1 << 15, 12, 24
+# rolled rows of 48 half of it, but rolled ones of 16 three times as much; every third of 32, of
+# 4096 rows, .46, and the middle axes of 33 x 5 x 33 x 5 exchanged .31.
+WHOLE_ELEMENTS, LEAST_STRIDED, LEAST_ASKED = 1 << 13, 8, 24
+MANY_ELEMENTS, LEAST_OF_LANES = 1 << 15, 12  # rows that are moved, and that vectors run along
 LANES = 16  # of a vector, and about so many cycles where its elements are gathered or scattered
 NS_PER_OPERATION = 0.3  # one vector instruction, about one a cycle at 3.5 GHz
 NS_PER_BYTE = 0.04  # 25 GB/s
@@ -329,7 +331,7 @@ def _longest_last(rows: list[Loop], is_gathered: bool = False) -> list[Loop]:
     is_large = math.prod([lo.extent for lo in rows]) >= WHOLE_ELEMENTS
     behind = rows[-1].extent
     for loop in rows[-2::-1]:
-        if loop.extent >= (LEAST_STRIDED if is_large else LONG_STAGE):
+        if loop.extent >= (LEAST_OF_LANES if is_large else LONG_STAGE):
             longest = loop
             break
         behind *= loop.extent
