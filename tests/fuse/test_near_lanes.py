@@ -38,6 +38,15 @@ PROGRAMS = {
     "shares of short rows, rolled": (
         (300, 50, 9), lambda np, x: (lambda y: y / np.max(np.abs(y), 2, keepdims=True))(
             np.roll(x, 1, 1))),
+    "pairs of two fives": (
+        (200, 128, 2, 5), lambda np, x: (lambda y: y[:, :, None] * y[:, :, :, None])(
+            np.maximum(x, np.flip(x, 3)))),
+    "four rows of seven, turned": (
+        (3200, 4, 7), lambda np, x: np.swapaxes(x, 1, 2) * 2 + x[:, :1, :1]),
+    "four rows of eight, turned": ((3200, 4, 8), lambda np, x: np.swapaxes(x, 1, 2) * 2),
+    "bordered rows and their means": (
+        (40, 50, 12), lambda np, x: (lambda y: y + np.mean(y, 2, keepdims=True))(
+            np.pad(x, ((1, 1), (0, 0), (0, 0)), "wrap"))),
     "extremes of one": ((20, 1, 300), lambda np, x: np.argmax(x, 1) + np.argmin(x, 1)),
     "one of three, chosen": (
         (5000,), lambda np, x: np.choose(
@@ -59,7 +68,15 @@ def kernels(name) -> str:
 
 
 def test_rows_of_few_under_masks_are_read_row_by_row():
-    assert "lane stage" in kernels("shares of short rows, rolled")
+    for name in ("shares of short rows, rolled", "bordered rows and their means"):
+        assert "lane stage" in kernels(name), name
+
+
+@pytest.mark.parametrize("name,elements", [
+    ("pairs of two fives", 20), ("four rows of seven, turned", 28),
+    ("four rows of eight, turned", 32)])  # fmt: skip
+def test_up_to_64_elements_are_written_out(name, elements):
+    assert kernels(name).count("b1[") == elements
 
 
 def test_short_rows_are_whole_from_a_few_thousand_on():

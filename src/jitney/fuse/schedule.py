@@ -251,11 +251,11 @@ def _choose_lane(kernel: Kernel, used) -> str:
 
 
 def _gathers_under_masks(used: list[Expr], last: Loop) -> bool:
-    """Whether lanes of rows would collect elements one by one, each under its mask, where all of a
-    row have the same (sums of rows of 12 of 1000 x 100, rolled: 775 to 100 us)."""
+    """Whether lanes of rows would collect elements one by one, under masks, where all of a row have
+    the same (rows of 12 of 200 x 200 with a border, and their means: 720 to 190 us)."""
     return any(
-        x.op == "load" and abs(af.coefficient_of(x.attrs[1], last.variable)) > SHORT_AXIS
-        and any(last.variable in mask.variables for mask in x.args)
+        x.op == "load" and x.args
+        and abs(af.coefficient_of(x.attrs[1], last.variable)) > SHORT_AXIS
         for x in used
     )  # fmt: skip
 

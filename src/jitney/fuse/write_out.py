@@ -11,7 +11,7 @@ import math
 
 from ..ir.node import Node
 from .affine import coefficient_of
-from .kernel import SHORT_AXIS, SHORT_ROW, SHORT_STRIDE
+from .kernel import SHORT_AXIS, SHORT_ROW, Kernel
 
 MOST_EXPRESSIONS = 300  # of all elements: more would only make the kernel longer
 MOST_REPEATED = 1000  # before what they have in common is found
@@ -29,19 +29,13 @@ def short_last_axes(step, builder, roots: list[tuple[Node, object]]) -> int:
         return 0
     lane = kernel.rows[-1]
     strides = {coefficient_of(store.position, lane.variable) for store in kernel.stores}
-    most = SHORT_ROW if _only_moves(step) else SHORT_STRIDE
     for count in range(1, len(shape)):
         elements = math.prod(shape[-count:])
-        if max(shape[-count:]) > SHORT_AXIS or elements > most:
+        if max(shape[-count:]) > SHORT_AXIS or elements > SHORT_ROW:
             return 0
         if elements > 1 and strides in ({elements}, {elements * len(roots)}):  # or side by side
             return count if len(step.used) * elements <= MOST_REPEATED else 0
     return 0
-
-
-def _only_moves(step) -> bool:
-    """Whether elements only change places: blocks of more of them may be moved (move_blocks.py)."""
-    return all(x.op == "load" and not x.args for x in step.used)
 
 
 def has_short_columns(step, builder) -> bool:
@@ -71,10 +65,16 @@ def is_short_enough(step, before) -> bool:
     kernel = step.slotted.kernel
     if kernel.blocks:
         return True
-    is_tiled = kernel.tile is not None or before.slotted.kernel.tile is None
+    is_tiled = kernel.tile is not None or not _has_long_tile(before.slotted.kernel)
     lane = kernel.rows[-1].variable if kernel.rows else -1
     if any(x.op == "load" and x.args and abs(coefficient_of(x.attrs[1], lane)) > SHORT_AXIS
            for x in step.used):  # gathered, each under its mask
         return False
-    is_long = len(kernel.stores) > SHORT_STRIDE * len({store.buffer for store in kernel.stores})
+    is_long = len(kernel.stores) > SHORT_ROW * len({store.buffer for store in kernel.stores})
     return len(step.used) <= MOST_EXPRESSIONS and is_tiled and not is_long
+
+
+def _has_long_tile(kernel: Kernel) -> bool:
+    """Whether a kernel transposes by tiles that are not a few rows each."""
+    extents = {loop.variable: loop.extent for loop in kernel.rows}
+    return kernel.tile is not None and extents[kernel.tile.variable] > SHORT_AXIS
