@@ -8,7 +8,7 @@ from .rules import LoweringError, Pair, lower_rule
 _KINDS = {"cumsum": "sum", "cumprod": "prod", "cummax": "max", "cummin": "min"}
 _KINDS["cumlogsumexp"] = "logsumexp"
 _COMBINE = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}
-WRITTEN_OUT, WRITTEN_BLOCK, MANY_ROWS = 8, 16, 64  # of an axis, with those after it, before it
+WRITTEN_OUT, MANY_ROWS = 16, 64  # elements of an axis with those after it, and before it
 
 
 def _register(name, kind):
@@ -28,19 +28,21 @@ def _register(name, kind):
 def is_short(x, axis) -> bool:
     """Whether rows are so short that a routine would mostly begin them: coordinates, say."""
     inner, rows = math.prod(x.shape[axis + 1 :]), math.prod(x.shape[:axis])
-    exact = x.dtype not in ("f16", "bf16")  # the routine rounds them at the end
     n = x.shape[axis]
-    return exact and 1 < n <= WRITTEN_OUT and n * inner <= WRITTEN_BLOCK and rows >= MANY_ROWS
+    return 1 < n and n * inner <= WRITTEN_OUT and rows >= MANY_ROWS
 
 
 def _written_out(g, kind, x, axis, reverse):
-    """Each element of the axis as an array of its own, put together again."""
+    """Each element of the axis as an array of its own, put together again. Short floats are added
+    as float32, as the routine does, and rounded at the end."""
     n, parts = x.shape[axis], []
     low, high = [0] * len(x.shape), list(x.shape)
+    code = "f32" if x.dtype in ("f16", "bf16") else x.dtype
     for i in reversed(range(n)) if reverse else range(n):
         low[axis], high[axis] = i, i + 1
-        part = g.slice(x, low, high)
+        part = g.convert(g.slice(x, low, high), code)
         parts.append(g.ew(_COMBINE[kind], parts[-1], part) if parts else part)
+    parts = [g.convert(part, x.dtype) for part in parts]
     return g.concat(parts[::-1] if reverse else parts, axis)
 
 
