@@ -28,6 +28,7 @@ SHORT_CHAIN = 6  # operations from places to an index
 LEAVES = ("input", "const", "lit", "iota")
 MOST_SOURCES = 2  # arrays that are read instead of one that is stored
 AGAIN = 16  # what it may cost all its users to make it again
+MUCH_AGAIN = 1 << 17  # elements to be summed up here and there that are worth one kernel more
 MANY_READS = 16  # a gather that reads each element so often reads it from memory
 
 
@@ -55,6 +56,8 @@ def stored_operands(graph: Graph) -> frozenset:
             continue
         if node.op == "gather" and node.size >= MANY_READS * node.args[0].size:
             found |= {a.id for a in [_below_views(node.args[0])] if a.op == "pad"}
+        if node.op == "gather":
+            found |= _reduced_again(node)
         if node.op == "copy" and len(graph.users_of(node)) >= (node.attrs or (READS_OF_A_COPY,))[0]:
             found.add(node.id)  # its attribute: from how many readers on, if that is known better
         if node.op == "copy" and _is_of_groups(graph, node):
@@ -87,6 +90,21 @@ def _dear_operands(node: Node) -> set[int]:
         if (times - 1) * source.size * _cost_of_chain(source) > DEAR:
             found.add(source.id)
     return found
+
+
+def _reduced_again(node: Node) -> set[int]:
+    """What a gather reads, if the places of its result would sum up more than twice the elements
+    that all of it has (64 rows taken of 3, which are means of 200: 120 to 9 us)."""
+    source = _below_views(node.args[0])
+    chain = [source]
+    while is_elementwise(chain[-1]) and len(chain) < LINKS:
+        chain.append(max(chain[-1].args, key=lambda a: a.size))  # not a number that is spread
+    last = _below_views(chain[-1])
+    if last.op not in ("reduce", "argreduce"):
+        return set()
+    elements = last.args[0].size
+    summed = node.size * (elements // max(1, last.size))
+    return {source.id} if summed > max(MUCH_AGAIN, 2 * elements) else set()
 
 
 def _cost_of_chain(node: Node) -> int:
