@@ -23,7 +23,7 @@ def chain(n):
 
 
 def first_call(fun, *args):
-    """Seconds and the result, without collecting what other tests have left (seconds, after many)."""
+    """Seconds and the result; collecting what many tests have left takes seconds, too."""
     gc.collect()
     begin = time.perf_counter()
     out = jitney.jit(fun)(*args)
