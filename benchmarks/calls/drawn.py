@@ -49,10 +49,6 @@ class Drawing:
     def extent(self) -> int:
         return self.shape[self.axis]
 
-    @property
-    def size(self) -> int:
-        return math.prod(self.shape)
-
 
 def a_map(d: Drawing) -> Step:
     return d.rng.choice(MAPS), d.shape
@@ -206,9 +202,9 @@ def drawn(seed: int, number: int) -> Case:
 
 
 def some_drawn(seed_and_count: str) -> list[Case]:
-    """The first cases of a seed, from "seed:count"."""
-    seed, _, count = seed_and_count.partition(":")
-    return [drawn(int(seed), number) for number in range(int(count or 1))]
+    """The first cases of a seed, from "seed:count". ValueError for anything else."""
+    seed, count = map(int, seed_and_count.split(":"))
+    return [drawn(seed, number) for number in range(count)]
 
 
 def named(name: str) -> Case:

@@ -126,16 +126,21 @@ def as_json(measured: Measured, libraries: list[str]) -> dict:
 
 def options_from(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("-k", default="", help="parts of family.name, with commas between")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("-k", default="", help="parts of family.name, with commas between")
+    which.add_argument("--drawn", type=drawn.some_drawn, metavar="SEED:COUNT",
+                       help="programs drawn by chance instead of the cases")  # fmt: skip
     parser.add_argument("--variants", action="store_true", help="all cases, not only the main ones")
-    parser.add_argument("--drawn", help="SEED:COUNT, programs drawn by chance instead of the cases")
     parser.add_argument("--jax-python", help="an interpreter that has JAX")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=0, help="1: one thread each (0: all cores)")
     parser.add_argument("--timeout", type=float, default=120, help="seconds for one answer")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--list", action="store_true", help="say what the cases are, and stop")
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    if options.drawn and options.variants:
+        parser.error("drawn programs have no variants")
+    return options
 
 
 def measure_all(
@@ -156,10 +161,7 @@ def measure_all(
 
 def main(arguments: list[str] | None = None) -> None:
     options = options_from(arguments)
-    if options.drawn:
-        chosen = drawn.some_drawn(options.drawn)
-    else:
-        chosen = catalogue.cases(options.k, options.variants)
+    chosen = options.drawn or catalogue.cases(options.k, options.variants)
     if options.list:
         print("\n".join(f"{made.family}.{made.name}" for made in chosen))
         return

@@ -97,7 +97,7 @@ def _reduced_again(node: Node) -> set[int]:
     that all of it has (64 rows taken of 3, which are means of 200: 120 to 9 us)."""
     source = _below_views(node.args[0])
     chain = [source]
-    while is_elementwise(chain[-1]) and len(chain) < LINKS:
+    while is_elementwise(chain[-1]) and chain[-1].args and len(chain) < LINKS:
         chain.append(max(chain[-1].args, key=lambda a: a.size))  # not a number that is spread
     last = _below_views(chain[-1])
     if last.op not in ("reduce", "argreduce"):

@@ -80,11 +80,13 @@ def _are_blocks(kernel: Kernel, used: list[Expr], target: CpuTarget) -> bool:
 
 def _short_blocks(kernel: Kernel, used: list[Expr], target: CpuTarget) -> int:
     """How many blocks of less than half a vector are moved at a time; 0 if one by one, or not by
-    vectors. Masks, which the last ones need, are cheap with AVX-512 alone."""
+    vectors. Masks, which the last ones need, are cheap with AVX-512 alone. The step of blocks is
+    written in the code, so it must be in the kernel's text, where those of small ones are not."""
     sizes, row = _sizes(kernel), kernel.rows[-1]
     widths = ({1}, {2}, {4}, {8}) if "+avx512vbmi" in target.features else ({2}, {4}, {8})
     step = coefficient_of(used[0].attrs[1], row.variable)
-    if not target.avx512 or sizes not in widths or not -SHORT_AXIS <= step <= SHORT_STRIDE:
+    is_short = -SHORT_AXIS <= step <= SHORT_STRIDE
+    if not target.avx512 or kernel.small or sizes not in widths or not is_short:
         return 0
     lanes, count = target.vector_bits // 8 // sizes.pop(), len(kernel.stores)
     places = [x.attrs[1][0] for x in used]

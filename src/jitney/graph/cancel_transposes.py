@@ -41,9 +41,7 @@ def cancel_transposes(graph: Graph, table: NodeTable) -> Graph:
             new[node.id] = new[node.args[0].id]
         else:
             new[node.id] = with_operands(table, node, tuple([new[a.id] for a in node.args]))
-    result = Graph(graph.inputs, graph.constants, [new[n.id] for n in graph.outputs], graph.name)
-    result.effects = [new[n.id] for n in graph.effects]
-    return result
+    return graph.with_nodes(new)
 
 
 def _between(graph: Graph, last: Node, order, orders) -> set[int]:

@@ -87,6 +87,12 @@ class Graph:
                     self._users.setdefault(a.id, []).append(user)
         return self._users.get(node.id, [])
 
+    def with_nodes(self, new: dict[int, Node]) -> "Graph":
+        """The same program of other nodes; `new`: each one's by the number of the one before."""
+        result = Graph(self.inputs, self.constants, [new[n.id] for n in self.outputs], self.name)
+        result.effects = [new[n.id] for n in self.effects]
+        return result
+
     def nodes(self) -> list[Node]:
         """Every node an output or effect needs, operands first."""
         if self._users is not None:

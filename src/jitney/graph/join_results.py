@@ -19,9 +19,8 @@ from collections.abc import Iterator
 from ..ir.node import Node, NodeTable
 from .elementwise import is_elementwise
 from .graph import Graph, GraphBuilder, with_operands
-from .joined import JOINED, Joined, joined_along
+from .joined import JOINED, LARGE, Joined, joined_along
 
-LARGE = 1 << 15  # elements of a result
 LEAST_SHARE = 8  # times a part's extent is that of all
 READS_ARRAYS = frozenset(("dot", "call", "cumulative"))
 
@@ -41,9 +40,7 @@ def join_results(graph: Graph, table: NodeTable) -> Graph:
         same = with_operands(table, node, tuple([new[a.id] for a in node.args]))
         joined = _joined(table, same) if node.id in found else None
         new[node.id] = same if joined is None else _parts_joined(builder, joined)
-    result = Graph(graph.inputs, graph.constants, [new[n.id] for n in graph.outputs], graph.name)
-    result.effects = [new[n.id] for n in graph.effects]
-    return result
+    return graph.with_nodes(new)
 
 
 def _stored(graph: Graph) -> Iterator[Node]:

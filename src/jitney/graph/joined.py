@@ -17,6 +17,7 @@ from .elementwise import is_elementwise
 
 MOST_PARTS = 16  # as many terms as are written out
 MOST_NODES = 160  # written for all parts together
+LARGE = 1 << 15  # elements whose parts are worth kernels of their own
 JOINED = "joined and padded arrays"  # of a table
 
 

@@ -22,10 +22,9 @@ from __future__ import annotations
 
 from ..ir.node import Node, NodeTable
 from .graph import Graph, GraphBuilder, with_operands
-from .joined import JOINED, Joined, is_place, joined_along
+from .joined import JOINED, LARGE, Joined, is_place, joined_along
 
 MOST_TIMES = 3  # axes along which one array is joined: a border of an image has two
-LARGE = 1 << 15  # elements of what is joined along another axis
 COMBINE = {"sum": "add", "prod": "mul", "max": "max", "min": "min", "and": "and", "or": "or"}
 COMBINE |= {"xor": "xor"}
 
@@ -51,9 +50,7 @@ def _split(graph: Graph, table: NodeTable, nodes: list[Node], found: dict[int, J
         new[node.id] = (
             _reduced(builder, node, joined) if joined else with_operands(table, node, args)
         )
-    result = Graph(graph.inputs, graph.constants, [new[n.id] for n in graph.outputs], graph.name)
-    result.effects = [new[n.id] for n in graph.effects]
-    return result
+    return graph.with_nodes(new)
 
 
 def _joined(table: NodeTable, node: Node) -> Joined | None:

@@ -37,9 +37,7 @@ def split_short_groups(graph: Graph, table: NodeTable) -> Graph:
             new[node.id] = _spread_over_few_first(table, node, *args)
         else:
             new[node.id] = with_operands(table, node, args)
-    result = Graph(graph.inputs, graph.constants, [new[n.id] for n in graph.outputs], graph.name)
-    result.effects = [new[n.id] for n in graph.effects]
-    return result
+    return graph.with_nodes(new)
 
 
 def _is_of_groups(node: Node) -> bool:
