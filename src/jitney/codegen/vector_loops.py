@@ -13,7 +13,9 @@ with masks, 1.0 without; to compile 3.1 and 4.3 ms).
 from functools import partial
 from typing import NamedTuple
 
-from . import memory, row_squares, staggered_loop, sweep
+from ..fuse.kernel import SHORT_STRIDE
+from ..fuse.number_slots import lane_loops
+from . import memory, row_squares, staggered_loop, strided, sweep
 from .instructions import Value
 from .lift_addresses import Stepped, lift_addresses
 from .loop_parts import FOUR_A_CYCLE, USUAL, find_parts
@@ -35,6 +37,7 @@ COPIES_OF_BFLOATS = ((60, 4), (150, 2))
 # turns, a Zen 5: x + exp(-x) .59 of the time of two vectors, Kepler's problem .60, pendula .78; six
 # exponentials that need not wait for one another 1.1).
 MANY_LOOPS, LONG_OPERATION, FEW_LONG = 4, 10, 3
+SHUFFLES, SHUFFLES_OF_AVX2 = 2, 4  # so many cost as much as one operation
 MOST_TWICE = 25  # operations of a small kernel that are written with and without masks
 
 
@@ -163,6 +166,8 @@ class VectorLoops:
         copies = self._copies()
         k = self.kernel
         whole = k.stream or k.pairs is not None or k.sweep or k.pipelined
+        if self.e.target.has_dear_masks:  # each vector that is woven has one of its own
+            whole = whole or self._shuffles(self.used) > 0
         masked_only = k.small or self.plain or (copies == 1 and not whole)
         if masked_only and self.e.target.has_dear_masks:
             masked_only = k.in_vectors or k.early or self._operations(self.used) > MOST_TWICE
@@ -307,6 +312,25 @@ class VectorLoops:
     def _operations(self, expressions) -> int:
         once = {id(x) for home in ("entry", "outer") for x in self.homes.get(home, ())}
         inner = [x for x in expressions if id(x) not in once and x.op not in ("const", "param")]
-        return len(inner) + sum(
+        return len(inner) + self._shuffles(inner) + sum(
             max(0, min(40, x.cost - sum(a.cost for a in x.args)) - 1) for x in inner
         )
+
+    def _shuffles(self, inner) -> int:
+        """Of what is read or written a short step apart (strided.py), a part: the units that pick
+        are others than those that compute (rows of 7 over their norms, two vectors side by side
+        instead of one .90 of the time; with AVX2 four instead of two .80). What is written further
+        apart goes lane by lane."""
+        along, ids = lane_loops(self.kernel), {id(x) for x in inner}
+        stores = [s for stage in (self.kernel, *self.kernel.stages) for s in stage.stores]
+        read = [x.attrs[1] for x in inner if x.op == "load"]
+        written = _steps([s.position for s in stores if id(s.expr) in ids], along)
+        short = [step for step in _steps(read, along) + written if 1 < step <= SHORT_STRIDE]
+        apart = self.lanes * sum(step > SHORT_STRIDE for step in written)
+        part = SHUFFLES_OF_AVX2 if self.e.target.has_dear_masks else SHUFFLES
+        return sum(map(strided.shuffles_of, short)) // part + apart
+
+
+def _steps(places, along) -> list[int]:
+    """How far apart places of neighbours in these loops lie."""
+    return [abs(c) for _, terms in places for atom, c in terms if atom in along]

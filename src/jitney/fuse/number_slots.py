@@ -76,7 +76,7 @@ class _Writer:
         self.number: dict[int, int] = {}
         self.loop_names: dict[int, str] = {}
         self.by_id = {x.id: x for x in used}
-        self.lane_loops = _lane_loops(kernel)
+        self.lane_loops = lane_loops(kernel)
         self.in_registers = any(stage.carried for stage in kernel.stages)
 
     def lines(self) -> list[str]:
@@ -251,7 +251,7 @@ def _loaded_anew(load: Expr, by_id: dict[int, Expr]) -> frozenset:
     return found
 
 
-def _lane_loops(kernel: Kernel) -> frozenset[int]:
+def lane_loops(kernel: Kernel) -> frozenset[int]:
     """The loops that vectors run along (in tiles both ways), unless they are short."""
     across = frozenset([kernel.tile.variable] if kernel.tile is not None else ())
     if kernel.small or kernel.lane == "none" or kernel.turned:

@@ -1,11 +1,11 @@
 """How a scheduled kernel goes through memory.
 
 In: a scheduled kernel and its live expressions. Out: the same kernel with what is known of its
-`borders`, `near` and `woven` loads, whether its results `stream` past the caches, the rows that are
-asked for ahead (`jumps`), those taken at a time (`sweep`), whether rows are `counted`, in `narrow`
-vectors if they are shorter than others, whether a row's last vector `overlaps` the one before,
-whether runs are whole vectors (`in_vectors`) or their last ones begin `early` (end_runs.py), and
-whether its stores, then in order, are columns `beside` one another.
+`borders`, `near` loads and `woven` places, whether its results `stream` past the caches, the rows
+that are asked for ahead (`jumps`), those taken at a time (`sweep`), whether rows are `counted`, in
+`narrow` vectors if they are shorter than others, whether a row's last vector `overlaps` the one
+before, whether runs are whole vectors (`in_vectors`) or their last ones begin `early`
+(end_runs.py), and whether its stores, then in order, are columns `beside` one another.
 Keeps: the meaning. The constants are measured (see docs/performance.md) or say why.
 """
 
@@ -20,7 +20,7 @@ from .end_runs import end_runs, may_overlap
 from .find_rows_again import find_rows_again
 from .interior import find_borders, has_whole_ends, has_whole_rows
 from .kernel import MOST_BESIDE, Counted, Expr, Kernel, Loop, Stream
-from .near_loads import find_near_loads, find_woven_loads
+from .near_loads import find_near_loads, find_woven
 from .schedule import lanes_of, own_cost, stage_loops, trip_count
 from .tiles import LINE_BYTES, streams_tiles
 
@@ -50,7 +50,7 @@ def reach_memory(kernel: Kernel, used: list[Expr], target: CpuTarget) -> None:
     if kernel.beside:
         kernel.stores = sorted(kernel.stores, key=lambda store: store.position[0])
     kernel.near = {} if kernel.beside else find_near_loads(kernel, used)
-    kernel.woven = find_woven_loads(kernel, used)
+    kernel.woven = find_woven(kernel, used)
     kernel.stream = streams_tiles(kernel, target) if kernel.tile else _streams(kernel, used, target)
     kernel.jumps = _jumps(kernel, used)
     kernel.sweep = _rows_swept(kernel, used, target)
