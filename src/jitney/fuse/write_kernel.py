@@ -19,6 +19,7 @@ from .buffers import Item, KernelStep, Late, MadeKernel
 from .build_kernel import KernelBuilder, NeedRows, finish_kernel
 from .choose_rows import choose_rows
 from .contract import contract_products
+from .drop_saves import drop_saves
 from .find_by_blocks import find_by_blocks
 from .fold_conditions import fold_conditions
 from .gather_ends import gather_ends
@@ -78,7 +79,9 @@ def _written(partition: Any, roots, position, described, beside) -> KernelStep:
         axes = short_last_axes(step, builder, roots) or int(has_short_columns(step, builder))
     if axes:
         other = KernelBuilder(recorder, roots, rows, axes, builder.shape)
-        written = _step_of(partition, other, _stores(other, roots, None), roots[0][0].op)
+        stores = _stores(other, roots, None)
+        drop_saves(other, stores)
+        written = _step_of(partition, other, stores, roots[0][0].op)
         step, builder = (written, other) if is_short_enough(written, step) else (step, builder)
     if described is not None:
         modes = tuple([mode for _, mode in builder.buffers])
@@ -103,6 +106,7 @@ def _pulled(partition: Any, roots, position, described, beside):
             stores = _stores(builder, roots, position)
             for node, view in beside:
                 store_beside(builder, roots[0][0], node, view)
+            drop_saves(builder, stores)
             if not (are_columns and leaves_caches(builder.saved, partition.target)):
                 return builder, recorder, stores, rows
             rows, are_columns, may_need_rows = None, False, False
