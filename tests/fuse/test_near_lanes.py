@@ -103,5 +103,4 @@ def test_rows_of_a_few_are_moved_whole():
     shape = (12800, 7)
     text = jax.explain(lambda x: x[:, :, None] * x[:, None], jnp.ones(shape), rounds=1)
     rows = next(line for line in text.as_text("kernels").splitlines() if "rows v" in line)
-    last = rows.split(" lane")[0].split()[-1].split("<")[0]
-    assert "lane row" in rows and f"+1*{last}]=" in text.as_text("kernels")
+    assert "lane row" in rows and rows.endswith("alike")

@@ -12,12 +12,14 @@ binds all its variables, so whatever does not change in a loop is computed befor
 import math
 from functools import partial
 
+from ..fuse.alike import parts_of
 from ..fuse.kernel import Stream
 from ..fuse.pieces import count_parameters
 from ..fuse.schedule import lanes_of
 from ..graph.graph import literal_value
 from ..ir.target import CpuTarget
 from . import (
+    alike_rows,
     counted_rows,
     find_best,
     interior,
@@ -70,7 +72,9 @@ class KernelEmitter(Accesses, VectorLoops):
         self.lane = self.kernel.lane
         self.lanes = 1 if self.lane == "none" else lanes_of(self.kernel, used, target)
         self.e = Emitter(target)
-        self.outliner = Outliner(used, target)
+        alike = self.kernel.alike  # one of the elements stands for all
+        once = used if alike is None else [p.of[0] for p in parts_of(alike)]
+        self.outliner = Outliner(once, target)
         self.values: dict[int, Value] = {}
         self.results: dict = {}
         self.scalars: dict[int, str] = {}
@@ -219,7 +223,9 @@ class KernelEmitter(Accesses, VectorLoops):
     def emit_part(self, variable: int, low: str, high: str) -> None:
         """The elements [low, high) of a row."""
         kernel = self.kernel
-        if kernel.blocks > 1:
+        if kernel.alike is not None:
+            alike_rows.emit_alike_rows(self, variable, low, high)
+        elif kernel.blocks > 1:
             move_blocks.emit_short_blocks(self, variable, low, high)
         elif kernel.blocks:
             move_blocks.emit_blocks(self, variable, low, high)
@@ -428,7 +434,11 @@ class KernelEmitter(Accesses, VectorLoops):
             return self.results[x.attrs[0], x.attrs[1]]
         if op == "saved":
             return saved_rows.load(self, x)
-        args = [self.values[a.id] for a in x.args]
+        return self.operation(x, [self.values[a.id] for a in x.args])
+
+    def operation(self, x, args: list[Value]) -> Value:
+        """What an operation makes of these operands."""
+        e, op = self.e, x.op
         if self.outliner.handles(x):
             return self.outliner.call(e, x, args)
         if op == "exp_raised_near":

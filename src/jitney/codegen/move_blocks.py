@@ -48,32 +48,38 @@ def emit_blocks(k, variable: int, low: str, high: str) -> None:
 def emit_short_blocks(k, variable: int, low: str, high: str) -> None:
     """`blocks` rows at a time. The last vectors are cut off by masks, and begin early enough to be
     of as many rows; where there are fewer, these go one by one."""
-    e, together, count = k.e, k.kernel.blocks, len(k.kernel.stores)
     moved = _Moved(k, variable)
-    beyond = -(-(moved.shape.lanes - together * count) // count)  # rows that a vector reaches into
+    for_each_of_blocks(k, low, high, moved.shape.lanes, moved.move)
+
+
+def for_each_of_blocks(k, low: str, high: str, lanes: int, move) -> None:
+    """Calls `move(index, rows, is_cut)` in loops over the rows [low, high), `blocks` at a time."""
+    e, together, count = k.e, k.kernel.blocks, len(k.kernel.stores)
+    beyond = max(0, -(-(lanes - together * count) // count))  # rows that a vector reaches into
     last = e.instruction(f"sub i64 {high}, {together}")
     is_long = e.instruction(f"icmp sge i64 {last}, {low}")
     end = e.instruction(f"select i1 {is_long}, i64 {high}, i64 {low}")
     end_of_few = e.instruction(f"select i1 {is_long}, i64 {low}, i64 {high}")
 
     def many(index, _):
-        moved.move(index, together)
+        move(index, together)
         return [Value((e.instruction(f"add i64 {index}, {together}"),), "i64", 1)]
 
     def last_ones(index, _):
         first = e.instruction(f"call i64 @llvm.smin.i64(i64 {index}, i64 {last})")
-        moved.move(first, together, is_cut=True)
+        move(first, together, is_cut=True)
         return []
 
     def one(index, _):
-        moved.move(index, 1, is_cut=True)
+        move(index, 1, is_cut=True)
         return []
 
     e.declare("declare i64 @llvm.smin.i64(i64, i64)")
     top = e.instruction(f"sub i64 {last}, {beyond - 1}")
     (rest,) = k.loop(low, top, str(together), [Value((low,), "i64", 1)], many, "blocks")
     k.loop(rest.names[0], end, str(together), [], last_ones, "last")
-    k.loop(low, end_of_few, "1", [], one, "block")
+    if together > 1:
+        k.loop(low, end_of_few, "1", [], one, "block")
 
 
 class _Moved:

@@ -70,13 +70,6 @@ def _pick(e, type_, parts, step, skip, lanes, back=False):
     return _shuffle(e, type_, found, found, [at % lanes for at in where], lanes)
 
 
-def shuffles_of(step: int) -> int:
-    """How many a vector of elements so far apart takes, where all between them are wanted, too."""
-    halves = (step & -step).bit_length() - 1
-    odd = step >> halves
-    return halves + (odd if odd > 1 else 0)
-
-
 def store(e, code, pointer, place, values, lanes, mask=None, stream=False):
     """Writes values[k] at k + step*lane; the elements between that are not given stay."""
     type_, step = memory.memory_type(code), int(place.step)

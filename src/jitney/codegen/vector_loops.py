@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 from ..fuse.kernel import SHORT_STRIDE
 from ..fuse.number_slots import lane_loops
-from . import memory, row_squares, staggered_loop, strided, sweep
+from ..fuse.weave_rows import shuffles_of
+from . import memory, row_squares, staggered_loop, sweep
 from .instructions import Value
 from .lift_addresses import Stepped, lift_addresses
 from .loop_parts import FOUR_A_CYCLE, USUAL, find_parts
@@ -328,7 +329,7 @@ class VectorLoops:
         short = [step for step in _steps(read, along) + written if 1 < step <= SHORT_STRIDE]
         apart = self.lanes * sum(step > SHORT_STRIDE for step in written)
         part = SHUFFLES_OF_AVX2 if self.e.target.has_dear_masks else SHUFFLES
-        return sum(map(strided.shuffles_of, short)) // part + apart
+        return sum(map(shuffles_of, short)) // part + apart
 
 
 def _steps(places, along) -> list[int]:

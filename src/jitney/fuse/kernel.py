@@ -28,7 +28,7 @@ Sizes are not part of a kernel's meaning: `number_slots.py` puts parameters in t
 
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .affine import Affine
 
@@ -225,6 +225,7 @@ class Kernel:
     again: RowsAgain = RowsAgain()
     short_stride: int = SHORT_STRIDE
     blocks: int = 0  # rows moved at a time (see move_blocks.py)
+    alike: Any = None  # a Pattern by which they are computed (alike.py, weave_rows.py)
     beside: bool = False  # the stores fill rows' elements that follow one another, in this order
 
 

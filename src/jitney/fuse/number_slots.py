@@ -135,6 +135,7 @@ class _Writer:
         text += " rows whole" * kernel.whole_rows
         text += " in vectors" * kernel.in_vectors + " early" * kernel.early
         text += " blocks" * (kernel.blocks > 0) + f" {kernel.blocks}" * (kernel.blocks > 1)
+        text += " alike" * (kernel.alike is not None)
         return text + (f" sweep {kernel.sweep}" if kernel.sweep else "")
 
     def loop(self, loop: Loop) -> str:

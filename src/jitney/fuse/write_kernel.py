@@ -40,6 +40,7 @@ from .space_rows import space_rows
 from .split_axes import MOST_SPLITS, NeedSplit
 from .stagger_turns import stagger_turns
 from .watch_less import watch_less
+from .weave_rows import weave_rows
 from .write_out import has_short_axis, has_short_columns, is_short_enough, short_last_axes
 
 
@@ -166,6 +167,7 @@ def _through_passes(
     find_by_blocks(kernel, target)
     if is_written_out:
         move_blocks(kernel, used, target)
+        weave_rows(kernel, used, target)
     return MadeKernel(number_slots(kernel, used), used, cost)
 
 
