@@ -38,3 +38,36 @@ def test_fork_from_inside():
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
         assert gate.inside == 2
     assert gate.inside == 0
+
+
+def test_fork_does_not_wait_for_what_its_own_thread_has_not_left():
+    """Ctrl-C while a region is left may keep it from being left."""
+    gate = ForkGate()
+    gate.__enter__()
+    begin = time.monotonic()
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert time.monotonic() - begin < 5
+    with gate:
+        pass
+    gate.__exit__()
+    assert gate.inside == 0
+
+
+def test_nobody_enters_while_fork_waits():
+    gate, order = ForkGate(), []
+    gate.close()
+
+    def work():
+        with gate:
+            order.append("entered")
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    time.sleep(0.1)
+    order.append("opened")
+    gate.open()
+    thread.join()
+    assert order == ["opened", "entered"] and gate.inside == 0

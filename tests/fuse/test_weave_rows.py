@@ -22,6 +22,8 @@ PROGRAMS = {  # of rows of a few numbers
     "a number for each column": lambda np, x: x + np.arange(x.shape[1]).astype(x.dtype),
     "one for each element": lambda np, x: x * np.arange(x.size).reshape(x.shape).astype(x.dtype),
     "with a border": lambda np, x: np.pad(x + x, ((0, 0), (1, 2)), constant_values=1),
+    "a border beside others": lambda np, x: np.pad(x[:, 1:], ((0, 0), (1, 0))) + x,
+    "the end of a border": lambda np, x: np.pad(x[:, -1:], ((0, 0), (2, 0))) + x[:, :1],
     "below the diagonal": lambda np, x: np.tril(x[:, :, None] * x[:, None, :]),
     "compared": lambda np, x: np.where(x > x[:, ::-1], x, x[:, :1]),
     "the same twice": lambda np, x: np.repeat(x + x, 2, 1),

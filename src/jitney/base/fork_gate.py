@@ -29,46 +29,55 @@ class ForkGate:
         _gates.add(self)
 
     def _reset(self) -> None:
-        self._changed = threading.Condition()
-        self._mine = threading.local()
+        # A lock, not the condition, is what `with` enters: its methods are Python, between whose
+        # lines Ctrl-C may come when the lock is taken and nobody knows.
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
+        self._depths: dict[int, int] = {}  # of the threads inside
         self._closed_by: int | None = None
-        self.inside = 0
+
+    @property
+    def inside(self) -> int:
+        """How often threads have entered that have not left."""
+        return sum(self._depths.values())
 
     def __enter__(self) -> None:
         me = threading.get_ident()
-        depth = getattr(self._mine, "depth", 0)
-        with self._changed:
-            while self._closed_by not in (None, me) and not depth:
+        with self._lock:
+            while self._closed_by not in (None, me) and me not in self._depths:
                 self._changed.wait()
-            self.inside += 1
-        self._mine.depth = depth + 1
+            self._depths[me] = self._depths.get(me, 0) + 1
 
     def __exit__(self, *error: object) -> None:
-        with self._changed:
-            self.inside -= 1
+        me = threading.get_ident()
+        with self._lock:
+            self._depths[me] -= 1
+            if not self._depths[me]:
+                del self._depths[me]
             self._changed.notify_all()
-        self._mine.depth -= 1
 
     def close(self) -> None:
-        """Lets nobody new in, and waits for the others to leave."""
-        end = time.monotonic() + PATIENCE
-        own = getattr(self._mine, "depth", 0)
-        with self._changed:
-            self._closed_by = threading.get_ident()
-            while self.inside > own and (left := end - time.monotonic()) > 0:
+        """Lets nobody new in, and waits for the others to leave. What this thread has entered does
+        not count: a second Ctrl-C may have kept it from leaving."""
+        end, me = time.monotonic() + PATIENCE, threading.get_ident()
+        with self._lock:
+            self._closed_by = me
+            while self._depths.keys() - {me} and (left := end - time.monotonic()) > 0:
                 self._changed.wait(left)
 
     def open(self) -> None:
         """In the parent: goes on."""
-        with self._changed:
+        with self._lock:
             self._closed_by = None
             self._changed.notify_all()
 
     def reopen_in_child(self) -> None:
         """In the child: only the forking thread lives on, with what it was inside of."""
-        own = getattr(self._mine, "depth", 0)
+        me = threading.get_ident()
+        own = self._depths.get(me, 0)
         self._reset()
-        self.inside = self._mine.depth = own
+        if own:
+            self._depths[me] = own
 
 
 def _every(action: str) -> None:

@@ -79,8 +79,10 @@ class _Rows:
         if all(d is None for d in distances):
             return constants
         numbers = [rows - 1 - q // self.count if p.step < 0 else q // self.count for q in elements]
-        known = [abs(p.step) * r + (d or 0) for r, d in zip(numbers, distances, strict=True)]
-        value = self._picked_of(p, index, rows, known)
+        places = p.places
+        picks = [abs(p.step) * r + places[q % self.count]
+                 for r, q in zip(numbers, elements, strict=True)]  # fmt: skip
+        value = self._picked_of(p, index, rows, picks)
         if None not in distances:
             return value
         bits = ", ".join(f"i1 {'false' if d is None else 'true'}" for d in distances)

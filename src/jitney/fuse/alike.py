@@ -35,6 +35,12 @@ class Pattern:
     first: Affine | None = None
     distances: tuple[int | None, ...] = ()
 
+    @property
+    def places(self) -> list[int]:
+        """The distances, of constants that of some element, which lies in the array."""
+        known = min(d for d in self.distances if d is not None)
+        return [known if d is None else d for d in self.distances]
+
 
 def find_pattern(elements: list[Expr], row: int) -> Pattern | None:
     """See the module's text; `row`: the loop over the rows."""

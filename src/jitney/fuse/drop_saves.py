@@ -15,6 +15,8 @@ from .kernel import Expr, Stage, Store
 
 def drop_saves(builder, stores: list[Store]) -> None:
     """See the module's text."""
+    if not builder.saved:
+        return
     kept = sorted(_rows_read(builder, stores))
     if len(kept) == len(builder.saved):
         return

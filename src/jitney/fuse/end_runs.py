@@ -78,4 +78,4 @@ def may_overlap(kernel: Kernel, used: list[Expr]) -> bool:
 def meets_twice(kernel: Kernel) -> bool:
     """Whether some elements are read again after their results are stored: these are not put in the
     place of what is read (plan_buffers.py, in_place.py)."""
-    return kernel.overlaps or kernel.early
+    return kernel.overlaps or kernel.early or kernel.blocks > 0

@@ -11,7 +11,7 @@ import math
 from ..ir.node import Node
 from . import affine as af
 from .expressions import Expressions
-from .kernel import Expr, Loop, Stage
+from .kernel import SHORT_ROW, Expr, Loop, Stage
 from .split_axes import joined_index
 
 # Elements of a row kept between stages: it must fit in L2 beside its sources. Of arrays that the
@@ -162,7 +162,8 @@ class Stages(Expressions):
                     first.cost = read.cost
                 seen[k] = (index, expr, loops)
             return expr
-        seen.append((index, expr, loops))
+        if len(seen) < SHORT_ROW:
+            seen.append((index, expr, loops))
         return expr
 
     def _same_place(self, first_index, first_loops, index, loops) -> bool:

@@ -106,7 +106,7 @@ class _Block:
 
     def _span(self, p: Pattern, rows: int) -> int:
         """From the first to the last number that a vector of these rows is picked from, at most."""
-        numbers = [abs(p.step) * r + (d or 0) for r in range(rows) for d in p.distances]
+        numbers = [abs(p.step) * r + d for r in range(rows) for d in p.places]
         begins = begins_of(len(numbers), self.lanes)
         parts = [numbers[begin : begin + self.lanes] for begin in begins]
         return max(max(part) - min(part) + 1 for part in parts)
