@@ -58,12 +58,13 @@ def find_woven(kernel: Kernel, used: list[Expr]) -> dict[Affine, tuple[Affine, i
 
 
 def _places_by_steps(kernel, used: list[Expr], stored: set[Affine]) -> dict[tuple, set[int]]:
-    """The constants of places with a short stride, by it and by their other terms."""
+    """The constants of places with a short stride, by it and by their other terms; not of loads
+    under conditions, for which what lies before their element in a row may not be there."""
     row = kernel.rows[-1].variable
     loads = {x.attrs[1] for x in used if x.op == "load"}
     conditional = {x.attrs[1] for x in used if x.op == "load" and x.args}
     found: dict[tuple, set[int]] = {}
-    for constant, terms in stored | (loads - conditional):
+    for constant, terms in (stored | loads) - conditional:
         step = dict(terms).get(row, 0)
         if 1 < step <= kernel.short_stride:
             found.setdefault((step, terms), set()).add(constant)
