@@ -55,9 +55,12 @@ def test_each_of_the_rows_side_by_side_is_saved(count):
         assert rows_of(fun, jnp.ones((40, 500, count))) == (numbers, numbers)
 
 
-def test_rows_side_by_side_are_not_saved_by_halves():
-    """Too many to be kept: none is, as a row of many elements is not."""
-    assert rows_of(over_sum(nn.gelu), jnp.ones((40, 32_769, 3))) == (set(), set())
+@ROW_BY_ROW
+@pytest.mark.parametrize("length,is_kept", [(12_000, True), (16_000, False)])
+def test_rows_side_by_side_are_not_saved_by_halves(length, is_kept):
+    """Seven of either length are as short as one row may be, but together too many: none is."""
+    saved, read = rows_of(over_sum(nn.gelu), jnp.ones((20, length, 7)))
+    assert saved == read == (set(map(str, range(7))) if is_kept else set())
 
 
 @pytest.mark.parametrize(

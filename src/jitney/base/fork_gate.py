@@ -30,8 +30,9 @@ class ForkGate:
 
     def _reset(self) -> None:
         # A lock, not the condition, is what `with` enters: its methods are Python, between whose
-        # lines Ctrl-C may come when the lock is taken and nobody knows.
-        self._lock = threading.Lock()
+        # lines Ctrl-C may come when the lock is taken and nobody knows. Re-entrant: a signal's
+        # handler may compile.
+        self._lock = threading.RLock()
         self._changed = threading.Condition(self._lock)
         self._depths: dict[int, int] = {}  # of the threads inside
         self._closed_by: int | None = None

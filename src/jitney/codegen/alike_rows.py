@@ -8,13 +8,13 @@ the rows is written again by the next one; the last rows of a range are cut off 
 
 from ..fuse.affine import coefficient_of
 from ..fuse.alike import Kind, Pattern, parts_of
-from ..fuse.weave_rows import begins_of
+from ..fuse.short_rows import begins_of
 from . import memory, strided
 from .accesses import operand
 from .constants_text import type_text
 from .elementwise import constant_of_bits, llvm_type
 from .instructions import Value
-from .move_blocks import _first, _picked, _pointer, _start, for_each_of_blocks
+from .move_blocks import picked_of, pointer_of, start_of
 from .transpose_registers import Vectors
 
 
@@ -22,7 +22,38 @@ def emit_alike_rows(k, variable: int, low: str, high: str) -> None:
     """See the module's text."""
     k.e.copies = 1
     rows = _Rows(k, variable)
-    for_each_of_blocks(k, low, high, k.lanes, rows.compute)
+    _for_each_of_blocks(k, low, high, rows.compute)
+
+
+def _for_each_of_blocks(k, low: str, high: str, compute) -> None:
+    """Calls `compute(index, rows, is_cut)` in loops over the rows [low, high), `blocks` at a time.
+    The last ones begin early enough to be of as many; where there are fewer, they go one by one."""
+    e, together, count = k.e, k.kernel.blocks, len(k.kernel.stores)
+    beyond = max(0, -(-(k.lanes - together * count) // count))  # rows that a vector reaches into
+    last = e.instruction(f"sub i64 {high}, {together}")
+    is_long = e.instruction(f"icmp sge i64 {last}, {low}")
+    end = e.instruction(f"select i1 {is_long}, i64 {high}, i64 {low}")
+    end_of_few = e.instruction(f"select i1 {is_long}, i64 {low}, i64 {high}")
+
+    def many(index, _):
+        compute(index, together)
+        return [Value((e.instruction(f"add i64 {index}, {together}"),), "i64", 1)]
+
+    def last_ones(index, _):
+        first = e.instruction(f"call i64 @llvm.smin.i64(i64 {index}, i64 {last})")
+        compute(first, together, is_cut=True)
+        return []
+
+    def one(index, _):
+        compute(index, 1, is_cut=True)
+        return []
+
+    e.declare("declare i64 @llvm.smin.i64(i64, i64)")
+    top = e.instruction(f"sub i64 {last}, {beyond - 1}")
+    (rest,) = k.loop(low, top, str(together), [Value((low,), "i64", 1)], many, "blocks")
+    k.loop(rest.names[0], end, str(together), [], last_ones, "last")
+    if together > 1:
+        k.loop(low, end_of_few, "1", [], one, "block")
 
 
 class _Rows:
@@ -37,7 +68,7 @@ class _Rows:
         }  # fmt: skip
         result = min(k.kernel.stores, key=lambda store: store.position[0])
         self.buffer, self.code = f"%b{result.buffer}", k.kernel.buffers[result.buffer][0]
-        self.target = _start(k, result.position, variable)
+        self.target = start_of(k, result.position, variable)
 
     def _start_of(self, p: Pattern) -> tuple[str, str]:
         """Where the first row's numbers begin, and how far on those of the next."""
@@ -50,7 +81,7 @@ class _Rows:
         """Rows [index, index + rows); `is_cut`: nothing is written beyond them."""
         e, total = self.e, rows * self.count
         type_ = memory.memory_type(self.code)
-        written = _pointer(e, self.buffer, type_, self.target, index)
+        written = pointer_of(e, self.buffer, type_, self.target, index)
         begins = begins_of(total, self.lanes)
         for begin in begins:
             elements = [min(q, total - 1) for q in range(begin, begin + self.lanes)]
@@ -75,9 +106,8 @@ class _Rows:
 
     def _read(self, p: Pattern, index: str, rows: int, elements: list[int]) -> Value:
         distances = [p.distances[q % self.count] for q in elements]
-        constants = self._constants(p, elements)
-        if all(d is None for d in distances):
-            return constants
+        if p.first is None:
+            return self._constants(p, elements)
         numbers = [rows - 1 - q // self.count if p.step < 0 else q // self.count for q in elements]
         places = p.places
         picks = [abs(p.step) * r + places[q % self.count]
@@ -87,7 +117,7 @@ class _Rows:
             return value
         bits = ", ".join(f"i1 {'false' if d is None else 'true'}" for d in distances)
         chosen = Value((f"<{bits}>",), "i1", self.lanes)
-        return self.e.select(chosen, value, constants)
+        return self.e.select(chosen, value, self._constants(p, elements))
 
     def _constants(self, p: Pattern, elements: list[int]) -> Value:
         """The elements that are constants; others are zero."""
@@ -104,7 +134,7 @@ class _Rows:
         load = next(x for x in p.of if x.op == "load")
         type_ = memory.memory_type(load.dtype)
         number = e.instruction(f"add i64 {index}, {rows - 1}") if p.step < 0 < rows - 1 else index
-        read = _pointer(e, f"%b{load.attrs[0]}", type_, self.starts[id(p)], number)
+        read = pointer_of(e, f"%b{load.attrs[0]}", type_, self.starts[id(p)], number)
         least, most = min(picks), max(picks)
         span = most - least + 1
         begins = begins_of(span, lanes)
@@ -117,5 +147,10 @@ class _Rows:
         places = [pick - least for pick in picks]
         wanted = min(lanes, rows * self.count)
         in_order = places[:wanted] == list(range(wanted))
-        name = parts[0] if in_order else _picked(e, shape, parts, begins, places)
+        name = parts[0] if in_order else picked_of(e, shape, parts, begins, places)
         return memory.from_memory(e, load.dtype, Value((name,), type_, lanes))
+
+
+def _first(count: int, lanes: int) -> str:
+    """A mask of the first lanes."""
+    return "<" + ", ".join(f"i1 {'true' if i < count else 'false'}" for i in range(lanes)) + ">"

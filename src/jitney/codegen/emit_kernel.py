@@ -225,8 +225,6 @@ class KernelEmitter(Accesses, VectorLoops):
         kernel = self.kernel
         if kernel.alike is not None:
             alike_rows.emit_alike_rows(self, variable, low, high)
-        elif kernel.blocks > 1:
-            move_blocks.emit_short_blocks(self, variable, low, high)
         elif kernel.blocks:
             move_blocks.emit_blocks(self, variable, low, high)
         elif kernel.borders or kernel.near or kernel.stream == Stream.PARTS:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from ..fuse.kernel import SHORT_STRIDE
 from ..fuse.number_slots import lane_loops
-from ..fuse.weave_rows import shuffles_of
+from ..fuse.short_rows import shuffles_of
 from . import memory, row_squares, staggered_loop, sweep
 from .instructions import Value
 from .lift_addresses import Stepped, lift_addresses
@@ -167,7 +167,9 @@ class VectorLoops:
         copies = self._copies()
         k = self.kernel
         whole = k.stream or k.pairs is not None or k.sweep or k.pipelined
-        if self.e.target.has_dear_masks:  # each vector that is woven has one of its own
+        # Each vector that is woven has a mask of its own (10,000 of 3 x 3 times vectors .76 of the
+        # time without, their products .95).
+        if self.e.target.has_dear_masks:
             whole = whole or self._shuffles(self.used) > 0
         masked_only = k.small or self.plain or (copies == 1 and not whole)
         if masked_only and self.e.target.has_dear_masks:

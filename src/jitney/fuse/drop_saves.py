@@ -3,7 +3,7 @@
 In: a kernel's builder whose stores are known. Out: the same, without the saved rows that nothing
 live reads, the others numbered anew. A costly value is kept when a later stage asks for it; of a
 chain of operations each is asked for before it is known that the next one, made of it alone, is
-kept, too (gelu over its rows' sums saved six rows and read one: 80 to 60 us).
+kept, too (gelu over its columns' sums, 4000 x 64, saved six rows and read one: 113 to 70 us).
 """
 
 from collections.abc import Iterable

@@ -224,7 +224,7 @@ class Kernel:
     rolled: bool = False  # the same
     again: RowsAgain = RowsAgain()
     short_stride: int = SHORT_STRIDE
-    blocks: int = 0  # rows moved at a time (see move_blocks.py)
+    blocks: int = 0  # rows written at a time (see move_blocks.py, weave_rows.py)
     alike: Any = None  # a Pattern by which they are computed (alike.py, weave_rows.py)
     beside: bool = False  # the stores fill rows' elements that follow one another, in this order
 

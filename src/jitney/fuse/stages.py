@@ -179,10 +179,7 @@ class Stages(Expressions):
             (s for s in self.stage_list if [lo.variable for lo in s.loops] == first_loops), None
         )
         extents = [self.extents[v] for v in loops]
-        size, rows = math.prod(extents), math.prod(self.extents[v] for v in self.row_variables)
-        limit = NEAR_ROW_LIMIT if size * rows <= NEAR_ELEMENTS else ROW_LIMIT
-        fits = 0 < size <= limit and size * len(self.root_indices) <= ROWS_LIMIT
-        if stage is None or not fits:
+        if stage is None or not self._is_kept(math.prod(extents)):
             return expr
         strides = af.contiguous_strides(extents)
         known = [k for k, _, e in stage.saves if e is first]
@@ -190,6 +187,13 @@ class Stages(Expressions):
         position = af.dot([af.variable(v) for v in loops], strides)
         variables = frozenset(loops) | (first.variables & self.row_set)
         return self.make("saved", (), first.dtype, (number, position), variables, cost=1)
+
+    def _is_kept(self, size: int) -> bool:
+        """Whether rows of so many elements are not too long."""
+        together = size * len(self.root_indices)
+        all_rows = together * math.prod(self.extents[v] for v in self.row_variables)
+        limit = NEAR_ROW_LIMIT if all_rows <= NEAR_ELEMENTS else ROW_LIMIT
+        return 0 < size <= limit and together <= ROWS_LIMIT
 
     def _new_row(self, stage: Stage, expr: Expr, loops, strides) -> int:
         """The number of a scratch row in which a stage leaves an expression."""
